@@ -1,12 +1,12 @@
-//! A value that users write as it comes to them: `1024`, `0.05`, `true` or `"1024"`.
+//! A value in any form that users write: `1024`, `0.05`, `true` or `"1024"`.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A value of any type. It reads whatever a user wrote, so that no object makes the operator stumble; what takes its value
-/// says which types it knows.
+/// A value of any type. Deserialization never fails, so that every stored object stays readable. The code that uses the value checks its
+/// type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AnyValue(pub Value);
@@ -41,9 +41,9 @@ impl From<String> for AnyValue {
 /// The longest text, in characters.
 pub const MAX_TEXT_CHARS: u32 = 1024;
 
-/// What the API server admits: a text, a number or a boolean. It knows no type that is one of these; but the bounds of a list
-/// and of a mapping apply without a type as well, and keep both out. A value that is nested more deeply than the JSON reader of
-/// the operator goes would make the list of all runs unreadable.
+/// What the API server accepts: a string, a number or a boolean. A schema has no type for "one of these". The size bounds of lists and
+/// mappings apply without a type, and exclude both. A value nested more deeply than the operator's JSON reader allows would make the list
+/// of all runs unreadable.
 #[cfg(feature = "kube")]
 impl schemars::JsonSchema for AnyValue {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -53,7 +53,7 @@ impl schemars::JsonSchema for AnyValue {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "x-kubernetes-preserve-unknown-fields": true,
-            // No list and no mapping: neither can have at most 0 members and at least 1.
+            // Excludes lists and mappings: none can have at most 0 members and at least 1.
             "maxItems": 0,
             "minItems": 1,
             "maxProperties": 0,
@@ -101,13 +101,13 @@ pub(crate) fn quantity_schema() -> Value {
     number_or_text(None, crate::patterns::MAX_QUANTITY, crate::patterns::QUANTITY)
 }
 
-/// A number from 0 on, or a text of a pattern. `x-kubernetes-int-or-string` would refuse a fraction such as `cpu: 0.5`, which a
-/// pod takes.
+/// A number from 0, or a string that matches a pattern. `x-kubernetes-int-or-string` would refuse a fraction such as `cpu: 0.5`, which a
+/// pod accepts.
 #[cfg(feature = "kube")]
 fn number_or_text(maximum: Option<u32>, max_length: u32, pattern: &str) -> Value {
     let mut schema = serde_json::json!({
         "x-kubernetes-preserve-unknown-fields": true,
-        // No list and no mapping: neither can have at most 0 members and at least 1.
+        // Excludes lists and mappings: none can have at most 0 members and at least 1.
         "maxItems": 0,
         "minItems": 1,
         "maxProperties": 0,

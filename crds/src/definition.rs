@@ -8,8 +8,8 @@ use crate::{BenchmarkRun, BenchmarkSchedule};
 /// Where the schema of a custom resource is.
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema/properties";
 
-/// The definition of BenchmarkRun as YAML, with the status default that lets GitOps tools see an object whose operator has
-/// not written yet as in progress.
+/// The definition of BenchmarkRun as YAML. Its status default makes GitOps tools treat a new object as in progress before the operator
+/// writes to it.
 ///
 /// # Errors
 /// Never for the types of this release; a schema that YAML cannot express.
@@ -69,20 +69,20 @@ fn visit(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
     }
 }
 
-/// Takes out `format: uint64` and the like, which Kubernetes does not know and warns of at every install; each such field has
-/// its bounds.
+/// Removes `format: uint64` and similar formats. Kubernetes does not know them and warns about them at every install. Each such field has
+/// bounds.
 fn forget_unsigned_formats(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "format" || !value.as_str().is_some_and(|it| it.starts_with("uint")));
 }
 
-/// Takes out `nullable: true`. The API server then removes a null before it checks the rules, so that null and absent are the
-/// same: a patch that sets one member of a union to null and another one to a value switches between them.
+/// Removes `nullable: true`. The API server then drops nulls before it checks the rules, so null and absent are equal. A patch can set one
+/// member of a union to null and another to a value, and so switch between them.
 fn forget_nullable(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "nullable" || !value.is_boolean());
 }
 
-/// Takes out the list of required fields. After a rollback an earlier operator writes statuses without the fields that it does not
-/// know, and the API server would refuse every one of them. A property that is called `required` stays.
+/// Removes the list of required fields. After a rollback an earlier operator writes statuses without newer fields, and the API server would
+/// refuse each of them. A property named `required` stays.
 fn forget_required(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "required" || !value.is_array());
 }
@@ -97,7 +97,7 @@ fn forget_transitions(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Makes one line of each paragraph of a description: a terminal breaks lines by itself.
+/// Joins each paragraph of a description into one line, because a terminal wraps lines itself.
 fn join_lines(schema: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = text.split("\n\n").map(|it| it.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");

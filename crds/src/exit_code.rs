@@ -39,7 +39,7 @@ impl ExitCode {
 }
 
 impl Outcome {
-    /// The exit code by which a command tells a pipeline the outcome.
+    /// The exit code that reports the outcome to a pipeline.
     pub fn gate_code(self) -> u8 {
         match self {
             Outcome::Passed => 0,

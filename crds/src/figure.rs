@@ -61,9 +61,9 @@ impl From<Milli> for u64 {
 }
 
 impl From<f64> for Milli {
-    /// Rounds to the nearest thousandth. What is no number or below zero becomes zero.
+    /// Rounds to the nearest thousandth. NaN and values below zero become zero.
     fn from(figure: f64) -> Self {
-        // The cast saturates, and makes 0 of what is no number.
+        // The cast saturates, and turns NaN into 0.
         Milli(((figure * 1_000.0).round() as u64).min(MAX))
     }
 }

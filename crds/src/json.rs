@@ -1,4 +1,4 @@
-//! The one way in which the large documents are read from JSON.
+//! The single function that reads large documents from JSON.
 //!
 //! Each deserializer that reads a BenchmarkRun has its own copy of the code of all its types, about a megabyte. So a YAML document
 //! becomes JSON first, and every reader calls [`read`].

@@ -1,29 +1,29 @@
-//! What processes of a managed server left when it was ended.
+//! What the processes of a managed server left behind when it was stopped.
 
 use serde::{Deserialize, Serialize};
 
 use crate::wording::one_line;
 
-/// What was left, and what became of it. All lists are empty where every process ended as it was asked to.
+/// What was left behind, and how it was removed. All lists are empty if every process ended on request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Leftovers {
     /// Processes that outlived the grace period after SIGTERM and were ended by SIGKILL.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<String>,
-    /// Processes outside of the servers' process groups that they left behind, and that were ended too.
+    /// Processes that left their server's process group, and that were killed as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
-    /// Files of shared memory and semaphores that they left, and that were deleted.
+    /// Shared memory files and semaphores that the processes left, and that were deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deleted_shared_memory: Vec<String>,
-    /// What is still there, in words.
+    /// What could not be removed, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remains: Vec<String>,
 }
 
 impl Leftovers {
-    /// What happened beyond the usual, in sentences. Empty: all ended as asked, and nothing was left.
+    /// One sentence per unusual event. Empty: all processes ended on request and left nothing.
     pub fn notes(&self) -> Vec<String> {
         let all = |it: &[String]| one_line(&it.join(", "));
         let mut notes = Vec::new();

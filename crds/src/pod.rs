@@ -1,4 +1,4 @@
-//! What all pods of our image have in common: the security that Pod Security `restricted` asks for, and tolerations.
+//! What all pods of our image share: tolerations, and the security context that Pod Security `restricted` requires.
 
 use k8s_openapi::api::core::v1::{
     Capabilities, PodSecurityContext, SeccompProfile, SecurityContext, Toleration as CoreToleration,

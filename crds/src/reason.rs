@@ -1,4 +1,4 @@
-//! Every reason and every exit code that one process tells another or a user.
+//! Every reason and every exit code that a process reports to another process or to a user.
 
 use std::{fmt, marker::PhantomData};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark_run::RetryCause;
 
-/// One of a fixed list of words.
+/// A value from a fixed list of names.
 pub trait Word: Copy + PartialEq + 'static {
     /// All words of the list.
     const ALL: &'static [Self];
@@ -48,7 +48,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Why a phase, a condition, an event or an attempt is what it is. The operator writes it.
+    /// The reason for a phase, a condition, an event or an attempt. The operator writes it.
     Reason {
         /// The operator creates ConfigMap, claim and Job.
         Preparing,
@@ -100,7 +100,7 @@ words! {
         MeasurementInvalid,
         /// An objective of `spec.slo` is missed.
         SLOViolated,
-        /// An objective of `spec.slo` cannot be decided, and none is missed.
+        /// An objective of `spec.slo` cannot be decided, and no objective is missed.
         SLOInconclusive,
         /// Every objective of `spec.slo` is met.
         SLOMet,
@@ -108,7 +108,7 @@ words! {
         InvalidSpec,
         /// The namespace has as many attempts as its administrators allow.
         NamespaceBusy,
-        /// The spec asks for what the administrators of this installation do not allow.
+        /// The spec requests something that the administrators of this installation do not allow.
         PolicyDenied,
         /// The run has a value that this release of the operator cannot read.
         Unreadable,
@@ -158,11 +158,11 @@ words! {
         Stored,
         /// The results folder could not be written.
         NotStored,
-        /// `storage.none` is set: no results folder was asked for.
+        /// `storage.none` is set: the spec requested no results folder.
         NotAsked,
         /// The operator's own image measured the target in this run.
         OwnLauncher,
-        /// An image that the run names measured, so that the figures are what that image says.
+        /// The run used its own launcher image, so the figures depend on that image.
         CustomImage,
         /// The figures come from the results folder of another run, which `spec.execution.collect` names.
         Collected,
@@ -170,11 +170,11 @@ words! {
         Reread,
         /// A schedule waits for its next time, or for a change of its trigger.
         Scheduled,
-        /// A schedule has a run under way.
+        /// A run of the schedule is in progress.
         RunActive,
         /// A schedule started a run.
         RunStarted,
-        /// A time of a schedule passed without a run: another one was under way, or it was too late.
+        /// A scheduled time passed without a run: another run was in progress, or it was too late.
         RunSkipped,
         /// The API server refused the run that a schedule would start.
         StartRefused,
@@ -189,7 +189,7 @@ impl Reason {
         match self {
             Reason::Disrupted | Reason::ResultLost => Some(RetryCause::Disrupted),
             Reason::TargetUnavailable => Some(RetryCause::TargetUnavailable),
-            // What names a cause, such as ImagePull, would be the same the next time.
+            // A reason that names a cause, such as ImagePull, would recur.
             Reason::StartTimeout => Some(RetryCause::StartTimeout),
             _ => None,
         }
@@ -203,7 +203,7 @@ words! {
         RunSucceeded,
         /// An objective of `spec.slo` is missed.
         SLOViolated,
-        /// An objective of `spec.slo` cannot be decided, and none is missed.
+        /// An objective of `spec.slo` cannot be decided, and no objective is missed.
         SLOInconclusive,
         /// A signal stopped the run.
         Cancelled,
@@ -213,7 +213,7 @@ words! {
         TargetLost,
         /// A stop rule of the profile ended a stage, or the load.
         StopRule,
-        /// A stage was not run, because earlier stages gave it no rate.
+        /// A stage was not run, because earlier stages measured no rate for it.
         StageNotRun,
         /// Fewer requests succeeded than `minSuccessfulRequests`.
         TooFewSuccesses,
@@ -257,7 +257,7 @@ words! {
 }
 
 impl LauncherReason {
-    /// The reason that the operator gives to an attempt that ended with this error.
+    /// The operator's reason for an attempt that ended with this error.
     pub fn attempt_reason(self) -> Reason {
         match self {
             LauncherReason::ConfigInvalid => Reason::ConfigInvalid,

@@ -1,4 +1,4 @@
-//! What looks like a secret in the words of a program that is not ours, such as the log of a model server. Pure.
+//! Finds text that looks like a secret in the output of other programs, such as the log of a model server. Pure.
 //!
 //! Written by hand, and not as regular expressions: every line of a server's log goes through it, and the server waits meanwhile.
 
@@ -29,10 +29,10 @@ const WEB_TOKEN: (&str, usize) = ("eyJ", 8);
 const ESCAPES: [&str; 6] = ["\u{1b}", r"\x1b", r"\x1B", r"\u001b", r"\u001B", r"\033"];
 const QUOTES: [char; 2] = ['\'', '"'];
 
-/// A text without what looks like a secret: values behind the name of a secret, tokens of well-known forms, and credentials in URLs. A
-/// text that holds one loses its colours, too.
+/// The text without anything that looks like a secret: values after the name of a secret, tokens of well-known forms, and credentials in
+/// URLs. A text with a secret also loses its colours.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    // A colour can stand between a name and its value, or right before a token.
+    // A colour can appear between a name and its value, or right before a token.
     let Some(plain) = without_colours(text) else { return redact_plain(text) };
     match redact_plain(&plain) {
         Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -62,7 +62,7 @@ fn redact_plain(text: &str) -> Cow<'_, str> {
     without_urls(clean)
 }
 
-/// The text without the sequences that colour it; `None`: it has none.
+/// The text without colour sequences; `None`: it has none.
 fn without_colours(text: &str) -> Option<String> {
     let mut plain = String::new();
     let mut kept = 0;
@@ -88,16 +88,16 @@ fn without_urls(text: Cow<'_, str>) -> Cow<'_, str> {
     if joined == text { text } else { Cow::Owned(joined) }
 }
 
-/// Where the secret is that the word at `from..end` is, holds or announces.
+/// The range of the secret that the word at `from..end` is, contains or announces.
 fn secret(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
-    // A program may print the end of a line as `\n`: its letter is no part of the word.
+    // A program may print a line break as `\n`. Its letter is not part of the word.
     let is_escaped = text[..from].ends_with('\\') && end - from > 1;
     token(text, from, end, is_escaped)
         .or_else(|| announced(text, from, end))
         .or_else(|| is_escaped.then(|| announced(text, from + 1, end)).flatten())
 }
 
-/// Where the secret is that a word announces.
+/// The range of the secret that a word announces.
 fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     let (word, behind) = (&text[from..end], &text[end..]);
     let scheme = ["bearer", "basic"].into_iter().find(|it| word.eq_ignore_ascii_case(it));
@@ -113,7 +113,7 @@ fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     }
     let value = end + value_behind(behind, word)?;
     let name = word.trim_start_matches('-');
-    // A key of a map, or of the weights of a model, is mostly none.
+    // A key of a map or of a model's weights is rarely a secret.
     if !is_secret_name(name) || is_class(name) || name.eq_ignore_ascii_case("key") {
         return None;
     }
@@ -127,11 +127,11 @@ fn is_base64(word: &str) -> bool {
     word.contains(|it: char| it.is_ascii_digit() || it == '=') || (mixes && word.len().is_multiple_of(4))
 }
 
-/// Where a token of a well-known form is in the word at `from..end`.
+/// The range of a token of a well-known form in the word at `from..end`.
 fn token(text: &str, from: usize, end: usize, is_escaped: bool) -> Option<Range<usize>> {
     let word = &text[from..end];
     for (begin, least) in TOKENS {
-        // Inside a word, what follows must look as a token does: without underscores. `sk-` ends English words.
+        // Inside a word, the rest must look like a token, without underscores. English words also end in `sk-`.
         let is_token = |at: usize| {
             let behind = &word[at + begin.len()..];
             let is_begin = at == 0 || (at == 1 && is_escaped);
@@ -169,7 +169,7 @@ fn is_class(word: &str) -> bool {
     ["error", "exception", "warning"].into_iter().any(|it| ends_with(word, it))
 }
 
-/// Whether the whole line behind a name is its value: that of a header field has blanks.
+/// Whether the rest of the line after a name is its value. Values of header fields contain blanks.
 fn is_header(name: &str) -> bool {
     ends_with(name, "authorization") || ends_with(name, "cookie")
 }
@@ -220,7 +220,7 @@ fn opening_quote(before: &str) -> Option<Quote> {
     Some(Quote { mark, backslashes: before.len() - before.trim_end_matches('\\').len() })
 }
 
-/// Where the value begins, behind `=`, `:` or the blank of a flag. A list of the words of a command has a comma there.
+/// The start of the value, after `=`, `:` or the blank after a flag. In a list of command words, a comma follows the flag.
 fn value_behind(rest: &str, word: &str) -> Option<usize> {
     let is_flag = word.starts_with("--");
     // `'api_key': ['a']`, `api_key=a`, `--api-key a`, `\"api_key\": \"a\"`
@@ -245,14 +245,15 @@ fn value_behind(rest: &str, word: &str) -> Option<usize> {
     (!value.is_empty() && is_value).then_some(at)
 }
 
-/// Where the text begins that stands in quotes, also in those of Python's bytes; and its quote.
+/// The start of a quoted text, also after a prefix such as the `b` of Python's bytes; and its quote.
 fn quoted(value: &str) -> Option<(usize, Quote)> {
     let prefix = usize::from(value.starts_with(['b', 'r', 'u', 'f']));
     let at = |from: usize| Quote::first(&value[from..]).map(|it| (from + it.length(), it));
     at(0).or_else(|| at(prefix))
 }
 
-/// Where the secret is in the value of a name, without its quotes. `None`: the value holds none. `around`: the quote before the name.
+/// The range of the secret in the value of a name, without its quotes. `None`: the value contains no secret. `around`: the quote before the
+/// name.
 fn secret_within(value: &str, name: &str, around: Option<Quote>) -> Option<Range<usize>> {
     let until = |closing: char| value.find(closing).map_or(value.len(), |it| it + 1);
     let range = match (quoted(value), value.chars().next()?) {
@@ -280,12 +281,12 @@ fn secret_within(value: &str, name: &str, around: Option<Quote>) -> Option<Range
     (!is_absent(found) && !is_vocabulary && !found.starts_with(REDACTED)).then_some(range)
 }
 
-/// What a program prints for an absent value is no secret.
+/// Whether a program prints this text for an absent value, which is no secret.
 fn is_absent(value: &str) -> bool {
     ["", "None", "null", "True", "False", "true", "false", "[]", "{}"].contains(&value)
 }
 
-/// Where a value without quotes ends: at the next blank, comma or bracket, or at the quote that closes what it stands in.
+/// The end of an unquoted value: the next blank, comma or bracket, or the quote that closes the surrounding text.
 fn open_end(value: &str) -> usize {
     let is_end = |it: char| it.is_whitespace() || matches!(it, ',' | ')' | '}' | ']' | ';');
     let end = value.find(is_end).unwrap_or(value.len());

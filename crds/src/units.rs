@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{found} is not {wanted}")]
 pub struct UnitError {
-    /// What stood there.
+    /// The text that was found.
     pub found: String,
-    /// What would have been accepted.
+    /// What would be accepted.
     pub wanted: &'static str,
 }
 
@@ -58,12 +58,12 @@ impl fmt::Display for RequestRate {
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of a run that sets none, drawn from its UID: other runs have other seeds. Below 2^32, so that people can write it down.
+    /// The default seed of a run, derived from its UID, so that it differs between runs. Below 2^32, so that people can write it down.
     pub fn drawn(uid: &str) -> Seed {
         Seed(Seed(0).derive(uid).0 >> 32)
     }
 
-    /// The seed of a run of a series, counted from 1. The first run has this one. Below 2^32.
+    /// The seed of a repeat in a series, counted from 1. The first repeat uses this seed. Below 2^32.
     pub fn of_repeat(self, number: u32) -> Seed {
         match number {
             0 | 1 => self,
@@ -90,10 +90,10 @@ pub struct Span(pub Duration);
 
 impl Span {
     const WANTED: &'static str = "a duration such as 90s, 1.5s, 250ms or 5m";
-    /// The most decimals that are read: more than a floating-point number prints of a third of a second.
+    /// Maximum decimals accepted: more than a floating-point number prints for a third of a second.
     const MAX_DECIMALS: usize = 64;
 
-    /// The same length to four significant digits: what a person reads in a status or a table.
+    /// The same length to four significant digits, for display in a status or a table.
     pub fn rounded(self) -> Span {
         let nanos = self.0.as_nanos();
         let digits = nanos.checked_ilog10().map_or(0, |log| log + 1);
@@ -107,8 +107,8 @@ impl Span {
         self.0.as_secs_f64() * 1_000.0
     }
 
-    /// The length of so many milliseconds, to the nanosecond. `None`: the number is below zero, is no number, or has more nanoseconds than
-    /// a `u64`.
+    /// The length of this many milliseconds, to the nanosecond. `None`: the number is negative or NaN, or has more nanoseconds than a `u64`
+    /// holds.
     pub fn from_millis_f64(millis: f64) -> Option<Span> {
         let nanos = (millis * 1e6).round();
         (0.0..=u64::MAX as f64).contains(&nanos).then(|| Span(Duration::from_nanos(nanos as u64)))

@@ -1,5 +1,4 @@
-//! How messages and tables show shares, and text that came from outside; which known name an unknown one may mean; and an error with its
-//! causes.
+//! How messages and tables show shares and external text; which known name an unknown name may mean; and an error with its causes.
 
 use std::error::Error;
 
@@ -7,7 +6,7 @@ use std::error::Error;
 pub const MAX_QUOTED: usize = 80;
 /// The longest name that is compared with others, in characters: comparing takes the product of two lengths.
 const MAX_COMPARED: usize = 64;
-/// How many known names one message lists.
+/// Maximum known names in one message.
 const MAX_NAMED: usize = 20;
 
 /// A text as a message shows it: in quotes, escaped, and not too long.
@@ -29,8 +28,8 @@ fn escaped(letter: char) -> String {
     if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
 }
 
-/// A text from outside, such as a model's name or a server's error, on one line: blanks replace control characters,
-/// bidirectional formatting characters and noncharacters, which a terminal or a page would obey.
+/// External text, such as a model's name or a server's error, on one line: blanks replace control characters, bidirectional formatting
+/// characters and noncharacters, which a terminal or a page would interpret.
 pub fn one_line(text: &str) -> String {
     let is_obeyed = |it: char| {
         it.is_control()
@@ -67,7 +66,7 @@ pub fn named(name: &str) -> String {
     if !name.is_empty() && name.len() <= MAX_QUOTED && name.chars().all(plain) { name.to_owned() } else { quoted(name) }
 }
 
-/// The part of a message that names what the author may have meant: the nearest of the known names, else all of them.
+/// The part of a message that suggests a name: the nearest known name, else all known names.
 pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(found, known.iter().copied()) {
@@ -77,9 +76,9 @@ pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> 
     }
 }
 
-/// The known name that a found one is a typing mistake of.
+/// The known name that `found` probably misspells.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A third of the letters may differ: `std` is no typing mistake of `seed`, `ratee` is one of `rate`.
+    // At most a third of the letters may differ: `std` is not a misspelling of `seed`, but `ratee` is one of `rate`.
     let allowed = (found.chars().count() / 3).max(1);
     let comparable = |name: &&str| name.len() <= MAX_COMPARED && found.len() <= MAX_COMPARED;
     let distance = |name: &str| match name.eq_ignore_ascii_case(found) {

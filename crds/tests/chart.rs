@@ -1,4 +1,4 @@
-//! The chart holds the CRD of this release.
+//! The chart contains the CRD of this release.
 
 #[test]
 fn the_chart_holds_the_generated_crd() {
@@ -14,7 +14,7 @@ fn the_chart_holds_the_generated_crd_of_schedules() {
     assert!(held == generated, "charts/benchwright/files/benchmarkschedules.yaml is another one: run `make crd`");
 }
 
-/// The rules of a run that compare with the stored run would make the template of later runs immutable.
+/// Rules that compare a run with its stored version would make the schedule's template for later runs immutable.
 #[test]
 fn the_template_of_a_schedule_has_the_rules_of_a_run_but_may_change() {
     let rules = |yaml: &str| yaml.lines().filter(|it| it.trim_start().starts_with("rule:")).count();

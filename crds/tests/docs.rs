@@ -1,4 +1,4 @@
-//! docs/benchmarkrun.md names every field of the API, and its example is one that the API takes.
+//! docs/benchmarkrun.md names every field of the API, and the API accepts its example.
 
 use crds::{BenchmarkRun, BenchmarkRunSpec, EffectiveSpec, Settings};
 use serde_json::Value;
@@ -52,7 +52,7 @@ fn every_field_has_a_description() {
     check("status", &schema["status"]);
 }
 
-/// `kubectl explain` has no other place for a default, because the schema has none.
+/// The schema contains no defaults, so `kubectl explain` can show a default only in the description.
 #[test]
 fn every_description_tells_the_default_that_is_filled_in() {
     fn check(path: &str, schema: &Value, effective: &Value) {
@@ -115,7 +115,7 @@ fn the_example_has_every_default_as_it_is() {
 
 const LLM_D_BENCHMARK: &str = include_str!("../../docs/llm-d-benchmark.md");
 
-/// The rows of its tables: the parameters, and what they are here.
+/// The rows of its tables: the parameters, and their equivalents here.
 fn parameters() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = LLM_D_BENCHMARK.lines().filter(|it| it.starts_with("| `"));
     rows.map(|row| {
@@ -125,7 +125,7 @@ fn parameters() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// What stands in backticks.
+/// The texts in backticks.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

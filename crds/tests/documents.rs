@@ -1,6 +1,6 @@
-//! Every BenchmarkRun of README, docs and examples means the same to kubectl and to this project's reader, and is one that the
-//! definition takes. The recorded answers of kubectl's reader are held against ours; where Go and the module of that reader are
-//! on the machine, it is asked itself.
+//! Every BenchmarkRun in README, docs and examples has the same meaning for kubectl and for this project's reader, and the definition
+//! accepts it. The test compares recorded answers of kubectl's reader with ours. It also runs kubectl's reader if the machine has Go and
+//! that reader's module.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -66,7 +66,7 @@ fn uncommented(text: &str) -> Vec<String> {
     lines.filter(|it| it.starts_with(|it: char| it.is_ascii_lowercase())).collect()
 }
 
-/// Words without quotes that are booleans in one version of YAML and texts in the other.
+/// Unquoted words that are booleans in one version of YAML and texts in the other version.
 fn odd_words(node: &Node, found: &mut Vec<String>) {
     match &node.content {
         Content::Scalar(Value::Bool(value), written) if *written != value.to_string() => found.push(written.clone()),
@@ -97,7 +97,7 @@ fn every_documented_run_is_one_and_is_read_in_one_way() {
     }
 }
 
-/// What kubectl's reader makes of each text; `Err` says why it cannot be asked.
+/// How kubectl's reader interprets each text; `Err` reports why the reader could not run.
 fn ask_kubectl(texts: &[String]) -> Result<Vec<Value>, String> {
     let folder = std::env::temp_dir().join(format!("benchwright-yaml-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -106,21 +106,21 @@ fn ask_kubectl(texts: &[String]) -> Result<Vec<Value>, String> {
     }
     let mut command = Command::new("go");
     command.args(["run", "."]).current_dir(&folder);
-    // Only what is on the machine already: a test downloads nothing.
+    // Uses only what is already on the machine: a test downloads nothing.
     command.envs([("GOFLAGS", "-mod=mod"), ("GOPROXY", "off"), ("GOSUMDB", "off")]);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| format!("go: {error}"))?;
-    // It may have ended for want of its module; its words tell.
+    // It may have exited because its module is missing; its output then reports that.
     let _ = child.stdin.take().unwrap().write_all(serde_json::to_string(texts).unwrap().as_bytes());
     let output = child.wait_with_output().unwrap();
     fs::remove_dir_all(&folder).unwrap();
     serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The answers that kubectl's reader has given to fixed texts.
+/// The recorded answers of kubectl's reader for fixed texts.
 const RECORDED: &str = "crds/tests/reader/answers.json";
 
-/// Values whose reading is told apart by readers of YAML.
+/// Values that YAML readers interpret differently.
 fn fixed_texts() -> Vec<String> {
     let words = [
         "1",

@@ -1,4 +1,4 @@
-//! The termination message with the accuracy of a run, which is never left out of it.
+//! The accuracy of a run is never left out of the termination message.
 
 use crds::{
     AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict, Met, ObjectiveStatus, Outcome, StageSummary,

@@ -1,4 +1,4 @@
-//! What each release stores is read by this one and written back the same: a folder of `golden/` for each release.
+//! This release reads what each earlier release stored, and writes it back unchanged. `golden/` has one folder per release.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -121,7 +121,7 @@ fn page() -> String {
     text
 }
 
-/// `UPDATE_GOLDEN=1` writes the page anew.
+/// `UPDATE_GOLDEN=1` rewrites the page.
 #[test]
 fn the_reference_of_fields_is_that_of_the_definitions() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference-fields.md");

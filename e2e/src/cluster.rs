@@ -60,16 +60,16 @@ impl Cluster {
     }
 }
 
-/// The image under test, as repository and tag.
+/// The image under test, split into repository and tag.
 pub fn image() -> (String, String) {
     image_of("E2E_IMAGE", "localhost/benchwright:dev")
 }
 
-/// The image that a variable names, as repository and tag.
+/// The image named by a variable, split into repository and tag.
 pub fn image_of(variable: &str, default: &str) -> (String, String) {
     let image = std::env::var(variable).unwrap_or_else(|_| default.into());
     match image.rsplit_once(':') {
-        // A colon before a slash is the port of a registry.
+        // A colon before a slash belongs to a registry's port.
         Some((repository, tag)) if !tag.contains('/') => (repository.to_owned(), tag.to_owned()),
         _ => (image, "latest".into()),
     }
@@ -87,7 +87,7 @@ pub fn install(values: &[&str]) -> anyhow::Result<()> {
     install_release(
         &tools::repository().join("charts/benchwright"),
         image(),
-        // The tests set what the preset for shared clusters forbids, and their users have Kubernetes' own roles.
+        // The tests set fields that the preset for shared clusters forbids, and their users have Kubernetes' own roles.
         &[&[built.as_str(), "managedServers.enabled=true", "policy.preset=trusted", "aggregateRoles=true"], values]
             .concat(),
     )

@@ -1,4 +1,4 @@
-//! The YAML texts of README, docs and examples.
+//! The YAML texts in README, docs and examples.
 
 use std::{fs, path::PathBuf};
 
@@ -6,7 +6,7 @@ use anyhow::ensure;
 
 use crate::tools;
 
-/// The files in a folder of the repository whose names end so.
+/// The files with this ending in a folder of the repository.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -22,13 +22,13 @@ pub fn files(folder: &str, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A block without the indentation that its first line has in a list.
+/// A block without the indentation of its first line in a list.
 fn at_the_margin(block: &str) -> String {
     let indentation = block.len() - block.trim_start_matches(' ').len();
     block.lines().map(|it| format!("{}\n", it.get(indentation..).unwrap_or_default())).collect()
 }
 
-/// A part of an object becomes a whole one: kubectl reads nothing else.
+/// Completes a part of an object to a whole object, because kubectl reads nothing else.
 fn object(text: &str) -> String {
     if text.lines().any(|it| it.starts_with("apiVersion:")) {
         return text.to_owned();
@@ -37,12 +37,12 @@ fn object(text: &str) -> String {
     format!("apiVersion: example.dev/v1\nkind: Part\nmetadata: {{name: part}}\nspec:\n{indented}")
 }
 
-/// Each document of a text as an object, with its place.
+/// Each document of a text as an object, with its location.
 fn each(place: &str, text: &str) -> Vec<(String, String)> {
     text.split("\n---\n").map(|it| (place.to_owned(), object(it))).collect()
 }
 
-/// Every YAML text as an object, with its place. A part of an object stands in one of the group `example.dev`.
+/// Every YAML text as an object, with its location. A part of an object is wrapped in an object of the group `example.dev`.
 ///
 /// # Errors
 /// When a file cannot be read, or none is found.
@@ -55,7 +55,7 @@ pub fn all() -> anyhow::Result<Vec<(String, String)>> {
     for path in pages.concat().into_iter().chain([tools::repository().join("README.md")]) {
         for (number, block) in fs::read_to_string(&path)?.split("```yaml\n").skip(1).enumerate() {
             let text = block.split("```").next().unwrap_or_default();
-            // A template is YAML only once it is rendered.
+            // A template is YAML only after rendering.
             if !text.contains("{%") {
                 found.extend(each(&format!("{}, block {number}", path.display()), &at_the_margin(text)));
             }

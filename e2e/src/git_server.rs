@@ -1,4 +1,4 @@
-//! A Git repository on this machine that pods of our own cluster read over HTTP: git's own server behind busybox's httpd.
+//! A Git repository on this machine that pods in our own cluster read over HTTP: git's own server behind busybox's httpd.
 
 use std::{
     fs,
@@ -12,14 +12,14 @@ use tempfile::TempDir;
 
 use crate::host_server::HostServer;
 
-/// A repository with the branch main. Server and files go when it is dropped.
+/// A repository with the branch main. Server and files are removed when this value is dropped.
 pub struct GitServer {
     folder: TempDir,
     server: HostServer,
 }
 
 impl GitServer {
-    /// Makes an empty repository and serves it.
+    /// Creates an empty repository and serves it.
     ///
     /// # Errors
     /// When git or busybox is missing, or the address of our own cluster does not exist on this machine.
@@ -58,7 +58,7 @@ impl GitServer {
         self.folder.path().join("repository").join(inside)
     }
 
-    /// Writes a file and commits all that has changed in the working tree. Returns the hash of the commit.
+    /// Writes a file and commits all changes in the working tree. Returns the hash of the commit.
     ///
     /// # Errors
     /// When nothing has changed, or the file cannot be written.

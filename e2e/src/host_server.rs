@@ -1,4 +1,4 @@
-//! A server on this machine that pods of our own cluster call.
+//! A server on this machine that pods in our own cluster call.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
@@ -9,19 +9,19 @@ use std::{
 
 use anyhow::{Context, bail};
 
-/// This machine as pods of our own cluster see it: `HOST_ADDRESS` of `e2e/cluster/lib/common.sh`.
+/// The address of this machine for pods in our own cluster: `HOST_ADDRESS` of `e2e/cluster/lib/common.sh`.
 const HOST: Ipv4Addr = Ipv4Addr::new(198, 18, 254, 1);
-/// How often a start looks whether the server listens, a tenth of a second apart.
+/// How often a start checks whether the server listens, a tenth of a second apart.
 const LOOKS: u32 = 600;
 
-/// A process that listens on a free port. It ends when this is dropped.
+/// A process that listens on a free port. It ends when this value is dropped.
 pub struct HostServer {
     process: Child,
     address: SocketAddr,
 }
 
 impl HostServer {
-    /// Starts the command that `command` makes for an address, and waits until it listens there.
+    /// Starts the command that `command` builds for an address, and waits until it listens there.
     ///
     /// # Errors
     /// When the address of our own cluster does not exist on this machine, when the command cannot be started, or when it does not

@@ -1,6 +1,6 @@
-//! Helpers of the end-to-end tests: the cluster, the namespace of a test, and what a user does in it.
+//! Helpers for the end-to-end tests: the cluster, the namespace of a test, and the actions of a user in it.
 //!
-//! The cluster is the one of `KUBECONFIG`, or else the one that `make cluster` started. Nothing here is mocked.
+//! The cluster is the one that `KUBECONFIG` names, or otherwise the one that `make cluster` started. Nothing here is mocked.
 
 pub mod cluster;
 pub mod control_plane;
@@ -20,7 +20,7 @@ pub use git_server::GitServer;
 pub use model_server::ModelServer;
 pub use namespace::Namespace;
 
-/// A part of a spec that switches off the rules on the launcher itself: on a busy test machine it may be late.
+/// A part of a spec that switches off the checks of the launcher itself, because it may be late on a busy test machine.
 pub const PATIENT: &str = "validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, maxCpuShare: '1', \
     maxThrottledShare: '1', maxStealShare: '1', maxCoalescedReadShare: '1', maxStalledShare: '1', \
     maxClockStepMilliseconds: 86400000}";

@@ -1,4 +1,4 @@
-//! A simulated vLLM that runs share: a pod and a Service of the image under test.
+//! A simulated vLLM that runs share: a pod of the image under test, and its Service.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{Namespace, cluster::image};
 
-/// A served model server. Its Service has its name and port 80.
+/// A running model server. Its Service has its name and port 80.
 pub struct ModelServer<'a> {
     namespace: &'a Namespace,
     /// Name of the pod and of the Service.
@@ -44,7 +44,7 @@ impl ModelServer<'_> {
         Ok(ModelServer { namespace, name: name.to_owned() })
     }
 
-    /// Number of requests that have got a first token since the start, by the server's own metrics.
+    /// Number of requests that have received a first token since the start, according to the server's own metrics.
     ///
     /// # Errors
     /// When the server does not answer through the API server's proxy, or has no such metric.

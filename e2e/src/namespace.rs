@@ -1,4 +1,4 @@
-//! A namespace for one test, and what a user does in it: apply a run, wait for it, read its results.
+//! A namespace for one test, and the actions of a user in it: apply a run, wait for it, read its results.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -60,7 +60,7 @@ impl Namespace {
         let created = api.create(&PostParams::default(), &namespace).await?;
         let name = created.metadata.name.context("the API server names what it creates")?;
         let namespace = Namespace { name, client: cluster.client.clone() };
-        // The default service account appears shortly after its namespace; a pod created earlier is refused.
+        // The default service account appears shortly after its namespace. A pod created earlier is refused.
         namespace
             .until("the default service account", Duration::from_secs(120), || async {
                 let accounts: Api<ServiceAccount> = namespace.api();
@@ -70,7 +70,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Objects of a kind in this namespace.
+    /// The API for objects of a kind in this namespace.
     pub fn api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>,
@@ -88,7 +88,7 @@ impl Namespace {
             "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
             "spec": serde_saphyr::from_str::<serde_json::Value>(spec)?,
         });
-        // Sent as kubectl does: as it was written, not as this client's types write it.
+        // Sent as kubectl does: as written, without the fields that this client's types would add.
         let request =
             kube::core::Request::new(format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", self.name))
                 .create(&PostParams::default(), serde_json::to_vec(&run)?)?;
@@ -96,7 +96,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// The API server's refusal of an object that a user would create at a path; empty if it accepts the object. Nothing is stored.
+    /// The API server's refusal when a user creates an object under a path; empty if it accepts the object. Nothing is stored.
     ///
     /// # Errors
     /// When the API server does not answer.
@@ -181,7 +181,7 @@ impl Namespace {
         }
     }
 
-    /// `Type Reason: note` of every event of a run.
+    /// `Type Reason: note`, one per event of a run.
     ///
     /// # Errors
     /// The API server's error.
@@ -213,7 +213,7 @@ impl Namespace {
         Ok(self.api::<Pod>().list(&of_run).await?.items)
     }
 
-    /// Runs a shell script as root in a pod that mounts a claim at /data, and returns what it printed.
+    /// Runs a shell script as root in a pod that mounts a claim at /data, and returns its output.
     ///
     /// # Errors
     /// When the pod does not succeed within 90 seconds.
@@ -229,7 +229,7 @@ impl Namespace {
         .await
     }
 
-    /// Runs the launcher image with arguments in a pod that mounts a claim at /results, and returns what it printed.
+    /// Runs the launcher image with arguments in a pod that mounts a claim at /results, and returns its output.
     ///
     /// # Errors
     /// When the pod does not succeed within 90 seconds.
@@ -282,7 +282,7 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         let (client, name) = (self.client.clone(), self.name.clone());
-        // The test's runtime is shutting down, so that a separate thread sends the request. It does not wait for the deletion.
+        // The test's runtime is shutting down, so a separate thread sends the request. It does not wait for the deletion.
         let deletion = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let Ok(runtime) = runtime else { return };

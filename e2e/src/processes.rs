@@ -1,4 +1,4 @@
-//! The processes of a pod as the node's kernel sees them. Only where the node is this machine: on our own cluster, as root.
+//! The processes of a pod as the node's kernel sees them. Requires that the node is this machine: our own cluster, as root.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use anyhow::{Context, ensure};
 pub struct Process(PathBuf);
 
 impl Process {
-    /// The first process of a pod's container that is not the pause container's.
+    /// The first process in a pod's container, except the pause container's process.
     ///
     /// # Errors
     /// When there is none.
@@ -25,10 +25,10 @@ impl Process {
         of_pod.map(Process).next().with_context(|| format!("the pod {uid} has no process on this machine"))
     }
 
-    /// Ends it by SIGKILL.
+    /// Kills the process with SIGKILL.
     ///
     /// # Errors
-    /// When it has ended, or may not be ended.
+    /// When the process has ended, or the test may not kill it.
     pub fn kill(&self) -> anyhow::Result<()> {
         let number = self.0.file_name().and_then(|it| it.to_str()).context("a process has a number")?;
         let done = Command::new("kill").args(["-KILL", number]).status()?;
@@ -46,12 +46,12 @@ impl Process {
         Ok(value.context("the kernel has no such field")?.trim().to_owned())
     }
 
-    /// Whether the process has a file.
+    /// Whether the file exists for the process.
     pub fn sees(&self, path: &str) -> bool {
         self.0.join("root").join(path.trim_start_matches('/')).exists()
     }
 
-    /// Whether its root file system cannot be written.
+    /// Whether its root file system is read-only.
     ///
     /// # Errors
     /// When the process has ended.

@@ -1,4 +1,4 @@
-//! BenchmarkRuns drawn at random from the definition, most of them nearly right, and what this project's reader says of them.
+//! BenchmarkRuns drawn at random from the definition, most of them almost valid, and the verdict of this project's reader on them.
 
 use std::{collections::BTreeMap, fs};
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::tools;
 
-/// Texts for all fields: each pattern of the definition matches some of them, and some match none.
+/// Texts for all fields. Each pattern in the definition matches some of them, and some texts match no pattern.
 const TEXTS: [&str; 48] = [
     "gateway",
     "workload-pvc",
@@ -66,7 +66,7 @@ const TEXTS: [&str; 48] = [
     "{{ x }}",
 ];
 
-/// Members of a mapping of which a run sets one, or at most one.
+/// Members of a mapping. A run sets exactly one of them, or at most one.
 const UNIONS: [(&str, &[&str]); 7] = [
     ("spec.target", &["url", "serviceRef", "gatewayRef", "simulator"]),
     ("spec.target.metrics[]", &["url", "serviceRef"]),
@@ -77,7 +77,7 @@ const UNIONS: [(&str, &[&str]); 7] = [
     ("spec.slo.objectives[]", &["max", "min"]),
 ];
 
-/// What is drawn from: the schema of the spec, and for each pattern the texts that match it.
+/// The sources of random values: the schema of the spec, and the matching texts per pattern.
 pub struct RandomRuns {
     spec: Value,
     matching: BTreeMap<String, Vec<&'static str>>,
@@ -87,7 +87,7 @@ impl RandomRuns {
     /// Reads the definition that the chart ships.
     ///
     /// # Errors
-    /// When the file cannot be read, or when no text of the list matches one of its patterns.
+    /// When the file cannot be read, or when no text in the list matches one of its patterns.
     pub fn new() -> anyhow::Result<Self> {
         let path = tools::repository().join("charts/benchwright/files/benchmarkruns.yaml");
         let crd: Value = serde_saphyr::from_str(&fs::read_to_string(&path).context("cannot read the definition")?)?;
@@ -104,7 +104,7 @@ impl RandomRuns {
         Ok(RandomRuns { spec, matching })
     }
 
-    /// One BenchmarkRun. About half of them are right.
+    /// Draws one BenchmarkRun. About half of them are valid.
     pub fn draw(&self, rng: &mut impl Rng) -> Value {
         let name = if rng.random_ratio(1, 40) { *choose(rng, &TEXTS) } else { "chat-r42" };
         json!({
@@ -130,7 +130,7 @@ impl RandomRuns {
             Some("boolean") => json!(rng.random::<bool>()),
             Some("integer" | "number") => number(schema, rng),
             Some("string") => json!(self.text(schema, rng)),
-            // Numbers or texts, such as shares and quantities.
+            // The schema accepts numbers or texts, as for shares and quantities.
             _ if rng.random_ratio(1, 3) => number(schema, rng),
             _ => json!(self.text(schema, rng)),
         }
@@ -227,22 +227,21 @@ fn collect_patterns(schema: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// What this project's reader says of a run.
+/// The verdict of this project's reader on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It can be run.
+    /// The run is valid.
     Right,
-    /// The definition does not take it.
+    /// The definition rejects the run.
     AgainstDefinition(Vec<String>),
-    /// The definition takes it; the operator refuses it.
+    /// The definition accepts the run, but the operator refuses it.
     AgainstRules(Vec<String>),
 }
 
 /// Reads a run as a file, checks it against the definition, and resolves it as the operator does.
 ///
 /// # Errors
-/// The run is no YAML, or a value that the definition takes does not fit into the types of this release: both are faults of this
-/// project.
+/// The run is not YAML, or a value that the definition accepts does not fit into the types of this release. Both are bugs in this project.
 pub fn judge(run: &Value) -> anyhow::Result<Judgement> {
     let document = yaml::read(&serde_json::to_string(run)?).ok().flatten().context("JSON is YAML")?;
     let checked = schema::check(&document.root);

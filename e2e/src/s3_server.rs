@@ -1,4 +1,4 @@
-//! A server of S3 on this machine, which pods of our own cluster reach: versitygw, from its Go module.
+//! An S3 server on this machine for pods in our own cluster: versitygw, from its Go module.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -10,7 +10,7 @@ use crate::{host_server::HostServer, tools};
 pub const ACCESS_KEY: &str = "the-access-key";
 /// The secret of [`ACCESS_KEY`].
 pub const SECRET_KEY: &str = "canary-0b51d07a6c2e4f93";
-/// The bucket that it has.
+/// The name of its bucket.
 pub const BUCKET: &str = "bench";
 /// A server with one bucket. It ends with the test.
 pub struct S3Server {
@@ -39,7 +39,7 @@ impl S3Server {
         Ok(S3Server { folder, server })
     }
 
-    /// The URL by which pods call it.
+    /// The URL that pods use.
     pub fn url(&self) -> String {
         format!("http://{}", self.server.address())
     }

@@ -14,20 +14,20 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("e2e lies in the repository's root").to_owned()
 }
 
-/// The folder that holds the cluster's parts and kubeconfig.
+/// The folder with the cluster's programs and kubeconfig.
 pub fn cluster_folder() -> PathBuf {
     std::env::var_os("BENCHWRIGHT_CLUSTER_DIR").map_or_else(|| repository().join(".cluster"), PathBuf::from)
 }
 
-/// The kubeconfig that every command and client uses.
+/// The kubeconfig for every command and client.
 pub fn kubeconfig() -> PathBuf {
     std::env::var_os("KUBECONFIG").map_or_else(|| cluster_folder().join("kubeconfig"), PathBuf::from)
 }
 
-/// Runs `e2e/cluster/cluster` with arguments and returns what it printed.
+/// Runs `e2e/cluster/cluster` with arguments and returns its output.
 ///
 /// # Errors
-/// When its exit code is not 0; the error shows what it printed.
+/// When its exit code is not 0. The error shows the output.
 pub fn cluster(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(repository().join("e2e/cluster/cluster")).args(arguments))
 }
@@ -35,7 +35,7 @@ pub fn cluster(arguments: &[&str]) -> anyhow::Result<String> {
 /// Runs helm: the cluster's own build if there is one.
 ///
 /// # Errors
-/// When its exit code is not 0; the error shows what it printed.
+/// When its exit code is not 0. The error shows the output.
 pub fn helm(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("helm")).args(arguments).env("KUBECONFIG", kubeconfig()))
 }
@@ -43,12 +43,12 @@ pub fn helm(arguments: &[&str]) -> anyhow::Result<String> {
 /// Runs kubectl: the cluster's own build if there is one.
 ///
 /// # Errors
-/// When its exit code is not 0; the error shows what it printed.
+/// When its exit code is not 0. The error shows the output.
 pub fn kubectl(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("kubectl")).args(arguments).env("KUBECONFIG", kubeconfig()))
 }
 
-/// Writes an object as Flux does: by server-side apply, whoever owns its fields.
+/// Writes an object as Flux does: by server-side apply, regardless of the owners of its fields.
 ///
 /// # Errors
 /// When kubectl's exit code is not 0; the error shows what it printed.
@@ -59,8 +59,8 @@ pub fn apply(object: &serde_json::Value) -> anyhow::Result<()> {
     kubectl(&["apply", "--server-side", "--force-conflicts", "--filename", path]).map(drop)
 }
 
-/// Runs the plugin of kubectl with a kubeconfig, in a folder, and whatever its exit code is: the plugin of `KUBECTL_BENCHWRIGHT`, or
-/// else the one that was built beside this program.
+/// Runs the kubectl plugin with a kubeconfig, in a folder, and accepts any exit code. `KUBECTL_BENCHWRIGHT` names the plugin; by default it
+/// is the one built next to this program.
 ///
 /// # Errors
 /// When it is not built.
@@ -74,7 +74,7 @@ pub fn plugin(arguments: &[&str], kubeconfig: &Path, folder: &Path) -> anyhow::R
     command.output().with_context(|| format!("cannot start {}: cargo build -p kubectl-benchwright", path.display()))
 }
 
-/// Evaluates the rules of the definition with the API server's own code: a line of JSON for each line of `objects`.
+/// Evaluates the rules of the definition with the API server's own code: one line of JSON per line of `objects`.
 ///
 /// # Errors
 /// When its exit code is not 0; the error shows what it printed.
@@ -83,8 +83,8 @@ pub fn rule_cost(objects: &str) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("rule-cost")).arg(definition).stdin(input(objects)?))
 }
 
-/// Asks kstatus, Argo CD and Flux, by their own code and with the files of `examples/gitops`, what they make of objects: a line of
-/// JSON for each line of `objects`.
+/// Returns the health of objects according to kstatus, Argo CD and Flux. Uses their own code and the files of `examples/gitops`: one line
+/// of JSON per line of `objects`.
 ///
 /// # Errors
 /// When its exit code is not 0; the error shows what it printed.
@@ -108,7 +108,7 @@ pub fn promtool(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("promtool")).args(arguments))
 }
 
-/// The folder with the definitions of the Prometheus Operator that the chart needs; `None` where they are not built.
+/// The folder with the definitions of the Prometheus Operator that the chart needs; `None` if they are not built.
 pub fn prometheus_definitions() -> Option<PathBuf> {
     Some(cluster_folder().join("parts/prometheus-crds")).filter(|it| it.exists())
 }

@@ -25,7 +25,7 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), PrintError> {
 /// Prints what `fill` writes, as [`print`].
 ///
 /// # Errors
-/// stdout cannot be written, or `fill` gives up.
+/// stdout cannot be written, or `fill` fails.
 pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), PrintError> {
     let mut out = BufWriter::new(io::stdout().lock());
     match fill(&mut out).and_then(|()| out.flush()) {
@@ -44,12 +44,12 @@ pub fn say(what: impl Display) {
     let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
 }
 
-/// Tells the user on stderr why something failed, in the name of the program.
+/// Prints on stderr why something failed, after the name of the program.
 pub fn print_error(what: impl Display) {
     say(format_args!("benchwright: {what}"));
 }
 
-/// Logs what a reader of files noticed.
+/// Logs the notices of a file reader.
 pub(crate) fn log_notices(notices: &[Notice]) {
     for notice in notices {
         warn!("{notice}");

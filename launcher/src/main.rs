@@ -27,7 +27,7 @@ use crds::wording::with_causes;
 use launcher::console::{self, PrintError};
 use rustix::io::Errno;
 
-/// The smallest number of files that any command needs.
+/// Number of open files that every command needs.
 const SPARE_FILES: usize = 16;
 #[cfg(not(debug_assertions))]
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENCHWRIGHT_COMMIT"), ")");
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let status = if error.use_stderr() { crds::ExitCode::Configuration.code() } else { 0 };
             return match error.print() {
-                // A help text without a reader is no error.
+                // A help text without a reader is not an error.
                 Err(unprinted) if !error.use_stderr() && unprinted.kind() != io::ErrorKind::BrokenPipe => {
                     failed(&PrintError::from(unprinted).into())
                 }
@@ -181,19 +181,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// An event loop needs some files of its own, and tokio panics where it cannot open one.
+/// An event loop needs several open files, and tokio panics if it cannot open one.
 fn has_spare_files() -> anyhow::Result<()> {
     let opened = (0..SPARE_FILES).map(|_| rustix::io::dup(io::stdin())).collect::<Result<Vec<_>, _>>();
     match opened {
         Err(Errno::MFILE | Errno::NFILE) => anyhow::bail!(
             "fewer than {SPARE_FILES} further files can be opened; raise the limit of open files (ulimit -n)"
         ),
-        // A closed stdin can be duplicated by nobody.
+        // A closed stdin cannot be duplicated.
         _ => Ok(()),
     }
 }
 
-/// The exit status of a command whose result is yes or no.
+/// The exit status of a command with a yes or no result.
 fn status(yes: bool) -> u8 {
     if yes { 0 } else { 1 }
 }

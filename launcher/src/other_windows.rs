@@ -1,4 +1,4 @@
-//! [I/O] Counts a finished run again by other windows: from its `measurement.bin`, with the code that analysed it the first time.
+//! [I/O] Recomputes a finished run with other windows: from its `measurement.bin`, with the same analysis code.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use workload_profiles::{
     workload::{Margin, Stage},
 };
 
-/// The most stages that a remark names.
+/// Maximum number of stages that a remark names.
 const MOST_NAMED: usize = 4;
 
-/// A margin that a user gives: a length of time such as `30s`, a number of requests, or 0 for none.
+/// A margin from the user: a duration such as `30s`, a number of requests, or 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenMargin(Option<Margin>);
 
@@ -24,7 +24,7 @@ impl GivenMargin {
     /// Reads a margin.
     ///
     /// # Errors
-    /// The text is neither a number of requests nor a length of time.
+    /// The text is neither a number of requests nor a duration.
     pub fn parse(text: &str) -> Result<GivenMargin, String> {
         if let Ok(count) = text.parse::<u64>() {
             return Ok(GivenMargin((count > 0).then_some(Margin::Count(count))));
@@ -36,7 +36,7 @@ impl GivenMargin {
     }
 }
 
-/// The margins in place of those of each measured stage; `None`: each stage keeps its own.
+/// The margins that replace those of each measured stage; `None`: each stage keeps its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins {
     pub warm_up: Option<GivenMargin>,
@@ -44,12 +44,12 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// Whether every stage keeps both.
+    /// Whether every stage keeps both margins.
     pub fn is_empty(&self) -> bool {
         self.warm_up.is_none() && self.cool_down.is_none()
     }
 
-    /// A stage that is a warm-up as a whole stays one.
+    /// A stage that is completely warm-up stays warm-up.
     fn of_stage(&self, stage: &Stage) -> Stage {
         if stage.warm_up == Some(Margin::All) {
             return stage.clone();
@@ -62,14 +62,14 @@ impl Margins {
     }
 }
 
-/// A run to count again.
+/// A run to recompute.
 #[derive(Clone, Copy)]
 pub struct Order<'a> {
     /// The results folder of the run.
     pub folder: &'a Path,
     /// Its report.
     pub document: &'a ReportDocument,
-    /// The run, with the objectives that are to be judged.
+    /// The run, with the objectives to judge.
     pub run: &'a ResolvedRun,
     /// The earlier run that objectives are compared with.
     pub baseline: Option<&'a dyn Source>,
@@ -81,7 +81,7 @@ pub struct Order<'a> {
 /// The report of the run with other margins.
 ///
 /// # Errors
-/// The run did not keep what that needs, or cannot have these margins.
+/// The run lacks the necessary data, or cannot have these margins.
 pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
     let Order { document, run, .. } = *order;
     let workload: Workload =
@@ -147,7 +147,7 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
 const NO_TOKEN_TIMES: &str = "ITL and the times of the steps are missing, because the run kept no times between tokens; \
                               spec.storage.perRequestRecords: FullWithTokenTimes keeps them";
 
-/// Says that these are not the windows of the run.
+/// A remark that these are not the windows of the run.
 fn changed(document: &ReportDocument, moved: &[(&Stage, &Stage)]) -> String {
     let one = |(old, new): &(&Stage, &Stage)| {
         let margins = [("warm-up", old.warm_up, new.warm_up), ("cool-down", old.cool_down, new.cool_down)];

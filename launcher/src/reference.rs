@@ -1,4 +1,4 @@
-//! docs/reference-commands.md has every command and flag of this program.
+//! docs/reference-commands.md documents every command and flag of this program.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use crate::Cli;
 const HEAD: &str = "Every command and flag of the launcher, from its own definitions. `make reference` writes this page.\n\
                     [exit-codes.md](exit-codes.md) has the exit codes and environment variables.";
 
-/// `UPDATE_GOLDEN=1` writes the page anew.
+/// `UPDATE_GOLDEN=1` regenerates the page.
 #[test]
 fn the_reference_of_commands_is_that_of_the_program() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference-commands.md");

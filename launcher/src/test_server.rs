@@ -1,4 +1,4 @@
-//! A server on loopback for unit tests. It lives as long as their process.
+//! A server on loopback for unit tests. It lives as long as the test process.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// Reads the head of one request from each connection, and writes what `answer` makes of it. Each connection has its own thread.
+/// Reads the head of one request from each connection, and writes the response that `answer` returns for it. Each connection has its own thread.
 pub(crate) fn serve(
     address: impl ToSocketAddrs,
     answer: impl Fn(&str) -> String + Send + Sync + 'static,
@@ -29,12 +29,12 @@ pub(crate) fn serve(
     address
 }
 
-/// The path of the request with this head.
+/// The path in this request head.
 pub(crate) fn path(head: &str) -> &str {
     head.split(' ').nth(1).unwrap_or_default()
 }
 
-/// An answer that ends its connection. `status` may have further header lines.
+/// A response that ends its connection. `status` may contain further header lines.
 pub(crate) fn answer(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }

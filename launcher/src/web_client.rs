@@ -1,6 +1,5 @@
-//! The HTTP client of all that the launcher calls beside the target: files behind URLs, and the bucket of the results. It calls no
-//! address that the launcher may not call for a target either, also behind a name. Therefore it uses no proxy: a proxy would find
-//! the address in its place.
+//! The HTTP client for everything that the launcher calls in addition to the target: files behind URLs, and the bucket of the results. It refuses the
+//! addresses that are blocked for a target, also after a name lookup. It therefore uses no proxy: a proxy would resolve the name itself.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -10,10 +9,10 @@ use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
 };
 
-/// The longest time for a connection.
+/// Timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// A client without a policy for redirects and without limits on the time of an answer.
+/// A client without a redirect policy and without response timeouts.
 ///
 /// # Errors
 /// The certificate authorities of the system cannot be read.
@@ -27,18 +26,18 @@ pub(crate) fn builder(resolver: &Resolver) -> Result<ClientBuilder, String> {
         .user_agent(concat!("benchwright/", env!("CARGO_PKG_VERSION"))))
 }
 
-/// How far a request came on its way to an address.
+/// How far a request got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// The name leads to an address that may not be called.
+    /// The name resolves to a blocked address.
     Refused,
-    /// The name has no address, or could not be looked up.
+    /// The name has no address, or the lookup failed.
     NotFound,
     /// An address was called.
     Called,
 }
 
-/// How far a request came that failed.
+/// How far a failed request got.
 pub(crate) fn way(error: &reqwest::Error) -> Way {
     let mut cause = error.source();
     while let Some(it) = cause {
@@ -53,7 +52,7 @@ pub(crate) fn way(error: &reqwest::Error) -> Way {
     Way::Called
 }
 
-/// A name that leads to an address which may not be called.
+/// A name that resolves to a blocked address.
 #[derive(Debug, thiserror::Error)]
 #[error("its host {0}")]
 struct RefusedHost(AddressError);
@@ -63,7 +62,7 @@ struct RefusedHost(AddressError);
 #[error("{0}")]
 struct NoAddress(AddressError);
 
-/// Finds the addresses of a name, without those that may not be called.
+/// Resolves names, without blocked addresses.
 struct AllowedAddresses(Resolver);
 
 impl Resolve for AllowedAddresses {

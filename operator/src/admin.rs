@@ -1,8 +1,8 @@
 //! [I/O] `/metrics`, `/healthz` and `/readyz`.
 //!
-//! Ready: the API server answers every watch and requests for the lease, and the caches are filled. A replica that does not
-//! lead has no watches, and is ready to take over. Healthy: the operator makes progress. It requests every watch and the lease,
-//! its turns end, and its tasks live. A restart helps an operator that does not; it does not help when the API server is down.
+//! Ready: the API server answers every watch and requests for the lease, and the caches are filled. A replica that does not lead has no
+//! watches, and is ready to take over. Healthy: the operator makes progress. It requests every watch and the lease, its turns end, and its
+//! tasks live. A restart helps an unhealthy operator, but does not help while the API server is down.
 
 use std::{
     collections::BTreeMap,
@@ -15,12 +15,12 @@ use tokio::net::TcpListener;
 
 use crate::{context::Context, reconcile::TURN_LIMIT, turns::Turns, watches::Runs};
 
-/// A turn ends at its time limit, and a little later where the machine is busy.
+/// A turn ends at its time limit, or slightly later on a busy machine.
 const LONGEST_TURN: Duration = Duration::from_secs(TURN_LIMIT.as_secs() + 30);
-/// While turns wait, others end, at the latest at their time limit.
+/// How long turns may wait while no turn ends. A running turn ends at its time limit at the latest.
 const LONGEST_IDLE: Duration = Duration::from_secs(300);
 
-/// The caches of a replica that leads; nothing before.
+/// The caches of the leading replica; empty before this replica leads.
 pub type Caches = Arc<OnceLock<Vec<Runs>>>;
 
 #[derive(Clone)]
@@ -70,7 +70,7 @@ async fn health(State(admin): State<Admin>) -> (StatusCode, String) {
     answer(problems)
 }
 
-/// What is wrong with the turns. A turn ends at its time limit, whatever the API server does.
+/// The problems with the turns. A turn ends at its time limit, whatever the API server does.
 fn stuck_turns(turns: &Turns) -> Vec<String> {
     let oldest = turns.oldest().filter(|it| *it > LONGEST_TURN);
     let idle = turns.idle().filter(|it| *it > LONGEST_IDLE);
@@ -86,7 +86,7 @@ async fn readiness(State(admin): State<Admin>) -> (StatusCode, String) {
     answer(lines("was not answered, so that changes are not seen,", &admin.context.health.silent()))
 }
 
-/// A line for each failed watch, and for the lease.
+/// One line per failed watch; the lease counts as a watch.
 fn lines(problem: &str, failed: &BTreeMap<String, Duration>) -> Vec<String> {
     failed.iter().map(|(path, age)| format!("{path} {problem} for {} s\n", age.as_secs())).collect()
 }

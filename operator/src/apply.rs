@@ -1,5 +1,5 @@
-//! [I/O] Writes a plan to the API server: first deletions, then new objects, then one status patch, then the event, and for a
-//! finished run its mark.
+//! [I/O] Writes a plan to the API server: first deletions, then new objects, then one status patch, then the event. A finished run also
+//! gets its mark.
 
 use std::fmt::Debug;
 
@@ -32,20 +32,20 @@ use crate::{
     servers::{stop_deleted_server, stop_server},
 };
 
-/// Statuses by which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
+/// HTTP statuses with which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
 pub(crate) const REFUSALS: [u16; 4] = [400, 403, 413, 422];
 /// Not 0: the pod object would be gone before its process, and the next attempt would share the volume with that process.
 const IMMEDIATE_GRACE_SECONDS: u32 = 1;
 /// The field manager that owns the status.
 pub(crate) const STATUS_MANAGER: &str = "benchwright-operator/status";
-/// The field manager of the annotations of [`write_mark`].
+/// The field manager that owns the annotations that [`write_mark`] writes.
 const MARK_MANAGER: &str = "benchwright-operator/mark";
 
-/// Writes a plan to the API server. Returns the run as it is afterwards, or `None` if it was deleted.
+/// Writes a plan to the API server. Returns the updated run, or `None` if it was deleted.
 ///
 /// # Errors
-/// The API server's error; [`Error::Outdated`] if the run has changed since it was read. Whatever was written before the error
-/// stays; the next turn continues from there. The UID of a ConfigMap that it created is in `config_map_uid` then.
+/// The API server's error; [`Error::Outdated`] if the run has changed since it was read. Objects written before the error stay, and the
+/// next turn continues from there. If this call created a ConfigMap, `config_map_uid` then contains its UID.
 pub async fn apply(
     context: &Context,
     run: &BenchmarkRun,
@@ -98,7 +98,7 @@ pub async fn apply(
     if let Some(mark) = &plan.mark {
         after = match write_mark(context, &runs, &after, FINISHED, mark).await {
             Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
-                // A finished run must not cost a request every few minutes because of it.
+                // Without the mark, a finished run must not cost a request every few minutes.
                 warn!(run = %full_name(run), error = %status.message, "a finished run gets no mark; a restored copy would start again");
                 after
             }
@@ -109,7 +109,7 @@ pub async fn apply(
 }
 
 /// Ignores the error if the API server refuses a deletion, by RBAC, an admission policy or a webhook. `of`: namespace and name of the object,
-/// or of the run or server that owns it.
+/// or of the run or server that owns the object.
 pub(crate) fn allow_refused(of: &str, done: Result<(), Error>) -> Result<(), Error> {
     match done {
         Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
@@ -120,7 +120,8 @@ pub(crate) fn allow_refused(of: &str, done: Result<(), Error>) -> Result<(), Err
     }
 }
 
-/// Deletes the Jobs of a finished run whose retention time has passed. One that may not be deleted stays as long as the run.
+/// Deletes the Jobs of a finished run after their retention time. If the API server refuses to delete a Job, the Job stays as long as the
+/// run.
 async fn delete_jobs(context: &Context, run: &BenchmarkRun, namespace: &str, plan: &Plan) -> Result<(), Error> {
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), namespace);
     for job in &plan.delete_jobs {
@@ -131,8 +132,8 @@ async fn delete_jobs(context: &Context, run: &BenchmarkRun, namespace: &str, pla
     Ok(())
 }
 
-/// Deletes NetworkPolicies of attempts that have ended, and no others of their names. One that may not be deleted stays as long as the
-/// run.
+/// Deletes the NetworkPolicies of ended attempts, and no other objects with these names. If the API server refuses to delete one, it stays
+/// as long as the run.
 async fn delete_policies(
     context: &Context,
     run: &BenchmarkRun,
@@ -146,7 +147,7 @@ async fn delete_policies(
     Ok(())
 }
 
-/// Deletes the ConfigMap with this UID. One that may not be deleted stays as long as the run.
+/// Deletes the ConfigMap with this UID. If the API server refuses, the ConfigMap stays as long as the run.
 async fn delete_config_map(
     context: &Context,
     run: &BenchmarkRun,
@@ -159,13 +160,13 @@ async fn delete_config_map(
     context.metrics.write("delete", "configmaps");
     let deleted = config_maps.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
     match deleted {
-        // Another object has the name.
+        // Another object has this name now.
         Err(kube::Error::Api(status)) if status.is_conflict() => Ok(()),
         deleted => allow_refused(&full_name(run), ignore_absent(deleted)),
     }
 }
 
-/// Deletes the NetworkPolicy of a name if `is_its` accepts it.
+/// Deletes the NetworkPolicy with this name if `is_its` accepts it.
 pub(crate) async fn delete_policy(
     context: &Context,
     namespace: &str,
@@ -179,7 +180,7 @@ pub(crate) async fn delete_policy(
     ignore_absent(policies.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop))
 }
 
-/// Deletes the run if it is still the object that the plan was made for: otherwise the API server answers with a conflict.
+/// Deletes the run if it is still the object that the plan was made for. Otherwise the API server returns a conflict.
 async fn delete_run(context: &Context, runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result<(), Error> {
     let exactly = Preconditions { uid: run.uid(), resource_version: run.resource_version() };
     context.metrics.write("delete", "benchmarkruns");
@@ -189,7 +190,7 @@ async fn delete_run(context: &Context, runs: &Api<BenchmarkRun>, run: &Benchmark
     Ok(())
 }
 
-/// Writes the status of an object of ours, unless the object has changed since it was read.
+/// Writes the status of an object that the operator owns, unless the object has changed since it was read.
 pub(crate) async fn patch_status<K>(
     context: &Context,
     api: &Api<K>,
@@ -210,7 +211,7 @@ where
     api.patch_status(&object.name_any(), &params, &Patch::Apply(&patch)).await.map_err(outdated)
 }
 
-/// Writes the annotation by which an object that is restored from a backup without its status starts nothing.
+/// Writes the mark: an annotation that keeps an object from starting again after a restore without its status.
 pub(crate) async fn write_mark<K>(
     context: &Context,
     api: &Api<K>,
@@ -229,8 +230,8 @@ where
     api.patch(&object.name_any(), &params, &patch).await.map_err(outdated)
 }
 
-/// Metadata that makes the API server refuse a write if the run has changed since it was read, or is another one of the same
-/// name: a write that is delayed must not undo a newer one.
+/// Metadata that makes the API server refuse a write if the run has changed since it was read, or if it is another run with the same name.
+/// A delayed write must not undo a newer one.
 pub(crate) fn exactly(run: &impl ResourceExt) -> Value {
     json!({"name": run.name_any(), "uid": run.uid(), "resourceVersion": run.resource_version()})
 }
@@ -260,7 +261,7 @@ fn record_changes(context: &Context, run: &BenchmarkRun, before: &BenchmarkRunSt
     }
 }
 
-/// Events inform people. They are written by a task of their own.
+/// Events inform people. A separate task writes them.
 fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, plan: &Plan) {
     let Some(planned) = &plan.event else { return };
     context.events.publish(News {
@@ -272,8 +273,8 @@ fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, pl
     });
 }
 
-/// Ignores that the operator has no right to delete a Job or a pod of a run that ends now. Kubernetes ends the Job at the deadline
-/// of the Job.
+/// Ignores an error if the operator has no right to delete a Job or a pod of a run that ends now. Kubernetes ends the Job at the Job's
+/// deadline.
 fn allow_terminal(run: &BenchmarkRun, plan: &Plan, stopped: Result<(), Error>) -> Result<(), Error> {
     match stopped {
         Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN && has_ended(&plan.status) => {
@@ -312,7 +313,7 @@ pub(crate) async fn stop(context: &Context, namespace: &str, stop: &Stop, attemp
     }
 }
 
-/// Deletes the Job of the last attempt of a run that was deleted, and its server, unless that has happened.
+/// Deletes the Job of a deleted run's last attempt, and the run's server, if they still exist.
 ///
 /// # Errors
 /// The API server's.
@@ -320,7 +321,7 @@ pub async fn stop_deleted(context: &Context, run: &BenchmarkRun) -> Result<(), E
     if run.is_finished() {
         return Ok(());
     }
-    // The load must end although the server cannot.
+    // The load must end even if the server cannot be removed.
     let server = stop_deleted_server(context, run).await;
     let job = stop_deleted_job(context, run).await;
     server.and(job)
@@ -331,7 +332,7 @@ async fn stop_deleted_job(context: &Context, run: &BenchmarkRun) -> Result<(), E
     let namespace = run.namespace().unwrap_or_default();
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), &namespace);
     let Some(job) = jobs.get_opt(&attempt.job_name).await? else { return Ok(()) };
-    // A run that leaves its children is no longer their owner.
+    // After `--cascade=orphan` the run no longer owns its children.
     let is_its = meta::is_ours(run, &job.metadata) || (job.uid().is_some() && job.uid() == attempt.job_uid);
     if !is_its || job.metadata.deletion_timestamp.is_some() {
         return Ok(());
@@ -340,7 +341,7 @@ async fn stop_deleted_job(context: &Context, run: &BenchmarkRun) -> Result<(), E
     delete_job(context, &jobs, &attempt.job_name, job.uid(), DeleteParams::foreground()).await
 }
 
-/// Deletes the Job of an attempt, and no other Job of its name.
+/// Deletes the Job of an attempt, but not another Job with the same name.
 async fn delete_job(
     context: &Context,
     jobs: &Api<Job>,
@@ -360,7 +361,7 @@ async fn delete_job(
     ignore_absent(deleted)
 }
 
-/// Creates a child, and returns its UID.
+/// Creates a child and returns its UID.
 async fn create(
     context: &Context,
     run: &BenchmarkRun,
@@ -373,7 +374,7 @@ async fn create(
             create_one(context, run, namespace, it.as_ref(), accepts).await
         }
         Child::ChartValues(it) => {
-            // It is for people and their tools: the run does without it.
+            // The values inform people and their tools. The run does not need them.
             let created = create_one(context, run, namespace, it.as_ref(), |_: &ConfigMap| true).await;
             created.map_err(|error| Error::NoChartValues(Box::new(error)))
         }
@@ -402,7 +403,7 @@ async fn create(
     }
 }
 
-/// Whether an object of a server exists already: of the same owner, or shared with the same labels.
+/// Whether an existing object belongs to the same server: it has the same owner, or it is shared and has the same labels.
 fn is_same_server(found: &ObjectMeta, wanted: &ObjectMeta) -> bool {
     let owners = |it: &ObjectMeta| it.owner_references.iter().flatten().map(|it| it.uid.clone()).collect::<Vec<_>>();
     let labels = wanted.labels.iter().flatten();
@@ -410,7 +411,7 @@ fn is_same_server(found: &ObjectMeta, wanted: &ObjectMeta) -> bool {
     owners(found) == owners(wanted) && same.all(|it| it)
 }
 
-/// Creates an object and returns its UID. `accepts` decides whether an existing object will do.
+/// Creates an object and returns its UID. `accepts` decides whether an existing object is good enough.
 async fn create_one<K>(
     context: &Context,
     run: &BenchmarkRun,
@@ -436,7 +437,7 @@ where
             match api.get_opt(&object.name_any()).await? {
                 Some(found) if accepts(&found) => Ok(found.uid()),
                 Some(_) => Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() }),
-                // It was deleted meanwhile: the next turn creates it.
+                // The object was deleted meanwhile. The next turn creates it.
                 None => Err(Error::Api(kube::Error::Api(status))),
             }
         }

@@ -1,5 +1,5 @@
-//! What the cache keeps of a run. Each turn of an unfinished run reads it live, and a finished one needs little, so that one
-//! user's large annotations or profiles do not take the operator's memory.
+//! The fields of a run that the cache keeps. Each turn of an unfinished run reads the run live, and a finished run needs few fields. So one
+//! user's large annotations or profiles cannot fill the operator's memory.
 
 use std::borrow::Cow;
 
@@ -21,14 +21,14 @@ use crate::plan::{
     server::retention::keeps_server,
 };
 
-/// A run, or the error of one that this release cannot read: that run must not stop the watch on the others.
+/// A run, or the error if this release cannot read it. An unreadable run must not stop the watch on the other runs.
 pub type Guarded = DeserializeGuard<BenchmarkRun>;
 
-/// Objects in one answer to a list request. The answer is held as text and as objects. Of a run at most its spec and status of half a
-/// megabyte each get here, which the definition bounds; [`crate::connection::trim`] cuts the rest.
+/// Objects per page of a list request. The page is held both as text and as objects. Each run contributes at most its spec and status, half
+/// a megabyte each, which the definition bounds; [`crate::connection::trim`] cuts the rest.
 pub const PAGE: u32 = 20;
 
-/// What decisions on a cached run need of it. A whole BenchmarkRun takes kilobytes even if all its fields are empty.
+/// The fields that decisions on a cached run need. A whole BenchmarkRun takes kilobytes even if all its fields are empty.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Guarded")]
 pub struct CachedRun {
@@ -50,10 +50,10 @@ struct KeptStatus {
     outcome: Option<Outcome>,
     completion_time: Option<Timestamp>,
     jobs_deleted_time: Option<Timestamp>,
-    /// The watch on pods compares the pod of the attempt in progress.
+    /// The watch on pods compares a pod with the pod of the current attempt.
     attempt: Option<Box<Attempt>>,
     reason: Reported<Reason>,
-    /// While something of it may have to be removed.
+    /// Set while parts of the server may still have to be removed.
     server: Option<Box<KeptServer>>,
 }
 
@@ -80,7 +80,7 @@ impl From<Guarded> for CachedRun {
             ..ObjectMeta::default()
         };
         let kept = run.0.ok().map(|run| {
-            // The lifecycle of the server is not kept.
+            // The cache does not keep the server's lifecycle.
             let server = server_cleanup(&run.spec).map(|it| ServerCleanup {
                 after_success_seconds: Some(it.after_success_seconds),
                 after_failure_seconds: Some(it.after_failure_seconds),
@@ -113,7 +113,7 @@ impl KeptServer {
 }
 
 impl CachedRun {
-    /// The run with the fields that are kept; `None` if this release cannot read it.
+    /// The run with the fields that the cache keeps; `None` if this release cannot read it.
     pub fn run(&self) -> Option<BenchmarkRun> {
         let kept = self.kept.as_ref()?;
         let status = kept.status.as_ref().map(|it| BenchmarkRunStatus {
@@ -131,7 +131,7 @@ impl CachedRun {
         Some(BenchmarkRun { metadata: self.metadata.clone(), spec, status })
     }
 
-    /// Its phase and its outcome, where it has them and can be read.
+    /// The phase and the outcome, if the run has them and this release can read them.
     pub fn state(&self) -> (Option<Phase>, Option<Outcome>) {
         let status = self.kept.as_ref().and_then(|it| it.status.as_ref());
         (status.and_then(|it| it.phase), status.and_then(|it| it.outcome))
@@ -167,19 +167,19 @@ impl Resource for CachedRun {
     }
 }
 
-/// Whether a turn can decide on the cached run: it has finished, has its mark, and its status needs no write. Every other turn
-/// reads the run live. A decision on an outdated status could create a second Job, and a status that is written has to be whole.
+/// Whether a turn can decide on the cached run: the run has finished, has its mark, and its status needs no write. Every other turn reads
+/// the run live. A decision on an outdated status could create a second Job, and a status write needs the whole status.
 pub fn is_enough(run: &BenchmarkRun) -> bool {
     let observed = run.status.as_ref().map(|it| it.observed_generation);
     run.is_finished()
         && Mark::read(run).is_some()
         && observed == Some(run.metadata.generation.unwrap_or_default())
-        // The times of their deletion are written into the status.
+        // The turn writes the deletion times of the Jobs into the status.
         && !keeps_jobs(run)
         && !keeps_server(run)
 }
 
-/// Whether no turn will ever have to do anything for a run: it has finished, and it is not cleaned up.
+/// Whether no later turn has work for this run: it has finished, and the operator never deletes it.
 pub fn is_settled(run: &BenchmarkRun) -> bool {
     is_enough(run) && run.spec.cleanup.run.is_none()
 }

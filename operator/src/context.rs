@@ -1,4 +1,4 @@
-//! What all turns of the loop share.
+//! State that all turns of the loop share.
 
 use std::{
     collections::HashMap,
@@ -22,13 +22,13 @@ use crate::{
     wakes::Wakes,
 };
 
-/// What all turns of the loop share.
+/// State that all turns of the loop share.
 pub struct Context {
     /// Client of the API server.
     pub client: Client,
     /// Defaults that this installation sets.
     pub settings: Settings,
-    /// What the administrators allow.
+    /// Limits that the administrators set.
     pub policy: Policy,
     /// Writes events.
     pub events: Events,
@@ -36,30 +36,30 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// Who may have a turn.
     pub turns: Arc<Turns>,
-    /// The runs that are looked at again soon.
+    /// The runs that soon get another turn.
     pub looks: Looks,
-    /// Since when each run is in its phase.
+    /// When each run entered its phase.
     pub phase_times: PhaseTimes,
-    /// How pods ended, as the watch saw it.
+    /// How pods ended, as the watch on pods reported.
     pub ended_pods: Arc<EndedPods>,
-    /// When each watch last asked and was last answered.
+    /// The times of each watch's last request and last answer.
     pub health: Arc<Health>,
-    /// Failed turns.
+    /// Failed turns in a row, per run.
     pub failures: Failures,
     /// Which run has which target.
     pub targets: Targets,
-    /// The attempts of namespaces that have a limit.
+    /// The attempts in namespaces that have a limit.
     pub namespaces: Namespaces,
-    /// Schedules one of whose runs ended.
+    /// Schedules to wake because one of their runs ended.
     pub schedules: Wakes,
-    /// Held by a turn while it begins to use a shared server, or removes it.
+    /// A turn holds this lock while it begins to use a shared server, or removes one.
     pub shared_servers: SharedServers,
-    /// Since when others wait for runs that wait for their queues.
+    /// For runs in a queue: since when other runs have waited for them.
     pub wanted: WantedSince,
 }
 
 impl Context {
-    /// A context whose memory is empty.
+    /// Creates a context with empty memory.
     pub fn new(client: Client, settings: Settings, reporter: Reporter, health: Arc<Health>) -> Self {
         let metrics = Arc::<Metrics>::default();
         Context {
@@ -87,7 +87,7 @@ impl Context {
         Context { policy, ..self }
     }
 
-    /// Removes a run that is gone from memory. A deleted run has no further turn that could do this.
+    /// Removes a deleted run from memory. A deleted run gets no further turn that could do this.
     pub fn forget(&self, run_uid: &str) {
         self.ended_pods.forget(run_uid);
         self.failures.clear(run_uid);
@@ -101,16 +101,16 @@ impl Context {
 
 type ServerLock = Arc<tokio::sync::Mutex<()>>;
 
-/// A lock for each shared server, by namespace and name.
+/// One lock per shared server, by namespace and name.
 #[derive(Debug, Default)]
 pub struct SharedServers(Mutex<HashMap<(String, String), ServerLock>>);
 
 impl SharedServers {
-    /// Waits until no other turn begins to use this server or removes it.
+    /// Waits until no other turn begins to use this server or removes it, then locks it.
     pub async fn lock(&self, namespace: &str, server: &str) -> tokio::sync::OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // A lock that is held or waited for has another owner beside the map.
+            // A lock that a turn holds or waits for has another owner besides the map.
             locks.retain(|_, it| Arc::strong_count(it) > 1);
             Arc::clone(locks.entry((namespace.to_owned(), server.to_owned())).or_default())
         };
@@ -118,12 +118,13 @@ impl SharedServers {
     }
 }
 
-/// Since when another run has waited for what a run in a queue has, by UID of that run. It holds runs that are wanted alone.
+/// Since when another run has waited for the target or place that a queued run keeps, by UID of the queued run. Runs that nobody waits for
+/// have no entry.
 #[derive(Debug, Default)]
 pub struct WantedSince(Mutex<HashMap<String, Timestamp>>);
 
 impl WantedSince {
-    /// Notes whether a run is wanted, and returns since when it has been.
+    /// Records whether other runs wait for this run, and returns since when.
     pub fn since(&self, run_uid: &str, is_wanted: bool, now: Timestamp) -> Option<Timestamp> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_wanted {

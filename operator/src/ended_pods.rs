@@ -1,4 +1,4 @@
-//! How the launcher's containers ended: read from a pod, and kept from the watch for pods that are gone.
+//! How the launcher's containers ended: read from a pod, and kept from the watch after the pod is gone.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use kube::ResourceExt as _;
 
 use crate::plan::{Ended, current_attempt, job::CONTAINER};
 
-/// How the launcher's container of a pod ended; `None` while it runs.
+/// How the launcher's container in a pod ended; `None` while it runs.
 pub fn ended(pod: &Pod) -> Option<Ended> {
     let status = pod.status.as_ref()?;
     let disrupted = disruption(pod);
@@ -26,7 +26,7 @@ pub fn ended(pod: &Pod) -> Option<Ended> {
             message: terminated.message.clone().unwrap_or_default(),
             disrupted,
         }),
-        // A lost node or an eviction before the start ends a pod without a status of its container.
+        // A lost node, or an eviction before the start, ends a pod without a container status.
         None if status.phase.as_deref() == Some("Failed") => Some(Ended {
             exit_code: -1,
             reason: status.reason.clone().unwrap_or_default(),
@@ -37,8 +37,8 @@ pub fn ended(pod: &Pod) -> Option<Ended> {
     }
 }
 
-/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. The kubelet sets no condition on a pod that it evicts
-/// because the pod has exceeded a limit of its own, such as that of ephemeral storage.
+/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. The kubelet sets no condition on a pod that it evicts because
+/// the pod exceeded its own limit, such as the ephemeral storage limit.
 pub(crate) fn disruption(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let condition = status.conditions.iter().flatten().find(|it| it.type_ == "DisruptionTarget" && it.status == "True");
@@ -51,8 +51,8 @@ pub(crate) fn disruption(pod: &Pod) -> Option<String> {
     Some(format!("{reason}: {message}"))
 }
 
-/// How the pods of unfinished runs ended, by UID of the run. The watch on pods fills it, because a pod that is deleted may be
-/// gone before the next turn. The entry of a run is removed when the run finishes or is deleted.
+/// How the pods of unfinished runs ended, by UID of the run. The watch on pods fills it, because a deleted pod may be gone before the next
+/// turn. The entry is removed when the run finishes or is deleted.
 #[derive(Debug, Default)]
 pub struct EndedPods(Mutex<HashMap<String, EndedPod>>);
 
@@ -63,8 +63,8 @@ struct EndedPod {
 }
 
 impl EndedPods {
-    /// Keeps how a pod ended, if it has ended and the status of the run names it. The operator has read that pod live, with
-    /// the Job of the attempt as its controller. Other pods may carry copied labels and owner references.
+    /// Records how a pod ended, if it has ended and the run's status names it. The operator has read that pod live and found the attempt's
+    /// Job as its controller. Other pods may carry copied labels and owner references.
     pub fn note(&self, run: &BenchmarkRun, pod: &Pod) {
         let attempt = run.status.as_ref().and_then(current_attempt);
         let (Some(run_uid), Some(attempt), Some(pod_uid)) = (run.uid(), attempt, pod.uid()) else { return };

@@ -1,8 +1,8 @@
-//! [I/O] Events for people. A turn only puts one into a queue; one task writes them, so that an API server that takes no events
+//! [I/O] Events for people. A turn only puts an event into a queue, and one task writes the events. So an API server that accepts no events
 //! delays no run.
 //!
-//! Each transition is an event of its own, with its own text. kube's recorder is not used: it counts an event as a repetition
-//! of an earlier one with the same reason, whose text it keeps.
+//! Each transition is a separate event with its own text. kube's recorder is not used: it counts an event as a repetition of an earlier
+//! event with the same reason, and keeps the earlier text.
 
 use std::{
     collections::VecDeque,
@@ -27,13 +27,13 @@ use tracing::warn;
 
 use crate::metrics::Metrics;
 
-/// The most events that wait: some minutes of a thousand runs. The oldest is dropped for a newer one.
+/// Maximum number of queued events: a few minutes' worth for a thousand runs. A newer event replaces the oldest.
 const MAX_WAITING: usize = 1_000;
-/// The longest request.
+/// Time limit per request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
-/// Waits before an event is tried again, if the API server may take it then.
+/// Waits between tries of one event, if a retry may succeed.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
-/// Bytes of the hash in the name of an event.
+/// Number of hash bytes in the name of an event.
 const NAME_BYTES: usize = 8;
 /// Statuses after which the same request may succeed.
 const PASSING: [u16; 4] = [408, 429, 503, 504];
@@ -45,15 +45,15 @@ pub struct News {
     pub about: ObjectReference,
     /// Whether its type is Warning; otherwise it is Normal.
     pub warning: bool,
-    /// Why, in one word.
+    /// The reason, in one word.
     pub reason: String,
-    /// Why, in at most 1 KB.
+    /// The explanation, in at most 1 KB.
     pub note: String,
-    /// What makes this event another one than an earlier one with the same reason and note, such as a resource version.
+    /// Distinguishes this event from an earlier event with the same reason and note; for example a resource version.
     pub occasion: String,
 }
 
-/// Takes events, and writes them one after the other.
+/// Queues events, and writes them one after the other.
 pub struct Events {
     queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
@@ -66,7 +66,7 @@ struct Queue {
 }
 
 impl Events {
-    /// Starts the task that writes events. Without a runtime there is none, and events only wait.
+    /// Starts the task that writes events. Without a runtime no task starts, and events only queue up.
     pub fn new(client: Client, reporter: Reporter, metrics: Arc<Metrics>) -> Self {
         let queue = Arc::new(Queue { waiting: Mutex::default(), news: Notify::new(), metrics });
         let writer = Writer { client, reporter, queue: Arc::clone(&queue) };
@@ -92,18 +92,18 @@ impl Events {
         self.writer.as_ref().is_some_and(|it| !it.is_finished())
     }
 
-    /// Waits until all events are written, or for a time.
+    /// Waits until all events are written, or until the time limit.
     pub async fn drain(&self, limit: Duration) {
         let empty = async {
             while self.waiting() > 0 {
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        // What is left then is lost: events inform people only.
+        // Events left then are lost: they only inform people.
         let _ = timeout(limit, empty).await;
     }
 
-    /// Number of events that wait.
+    /// Number of queued events.
     pub fn waiting(&self) -> usize {
         self.queue.lock().len()
     }
@@ -119,7 +119,7 @@ impl Drop for Events {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, VecDeque<News>> {
-        // Each operation leaves the queue valid, so that a panic elsewhere does not invalidate it.
+        // Each operation leaves the queue valid, so a panic elsewhere does not invalidate it.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,14 +139,14 @@ struct Writer {
 impl Writer {
     async fn run(self) {
         loop {
-            // The event stays in the queue while it is written: who waits for an empty queue waits for this one too.
+            // The event stays in the queue while it is written, so a wait for an empty queue includes this event.
             let next = self.queue.lock().front().cloned();
             match next {
                 None => self.queue.news.notified().await,
                 Some(news) => {
                     self.write(&news).await;
                     let mut waiting = self.queue.lock();
-                    // It may have been dropped meanwhile.
+                    // The event may have been dropped meanwhile.
                     if waiting.front() == Some(&news) {
                         waiting.pop_front();
                     }
@@ -165,7 +165,7 @@ impl Writer {
             let created = timeout(REQUEST_LIMIT, events.create(&PostParams::default(), &event)).await;
             let problem = match created {
                 Ok(Ok(_)) => return,
-                // An earlier try was done although its answer was lost.
+                // An earlier try succeeded, although its answer was lost.
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => return,
                 Ok(Err(kube::Error::Api(status))) if !PASSING.contains(&status.code) => {
                     return self.queue.dropped(news, &status.message);
@@ -181,7 +181,7 @@ impl Writer {
     }
 }
 
-/// The object. Its name follows from the occasion, so that the same transition is never told twice.
+/// Builds the Event object. Its name is derived from the occasion, so the same transition is never reported twice.
 fn event(reporter: &Reporter, news: &News, now: Timestamp) -> Event {
     let about = &news.about;
     let [uid, name] = [&about.uid, &about.name].map(|it| it.as_deref().unwrap_or_default());

@@ -1,7 +1,7 @@
 //! The operator: BenchmarkRun -> ConfigMap, PVC, Job -> status.
 //!
-//! Each turn observes, plans and applies: [`observe`] reads all that a decision needs, [`plan`] is a pure function of it,
-//! [`apply`] writes. The operator dials no URL from a spec, and holds no right on Secrets, pod logs or exec.
+//! Each turn observes, plans and applies: [`observe`] reads everything that a decision needs, [`plan`] computes the plan from it as a pure
+//! function, and [`apply`] writes. The operator dials no URL from a spec, and has no right on Secrets, pod logs or exec.
 
 #![recursion_limit = "256"]
 

@@ -38,9 +38,9 @@ use tracing_subscriber::{EnvFilter, Layer as _, fmt, layer::SubscriberExt as _, 
 const LAST_EVENTS: Duration = Duration::from_secs(3);
 /// How long the operator waits for its last traces to be sent when it ends.
 const LAST_TRACES: Duration = Duration::from_secs(3);
-/// How long `remove-servers` may take. The Job of the chart's hook has a minute more.
+/// How long `remove-servers` may take. The Job of the chart's hook has one minute more.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(180);
-/// The exit code of a replica that leads no longer. Its restart begins as a candidate.
+/// The exit code of a replica that no longer leads. After its restart it is a candidate again.
 const LEASE_LOST: i32 = 3;
 
 const NO_CLUSTER: &str = "no cluster was found: run in a cluster, or set KUBECONFIG";
@@ -143,7 +143,7 @@ fn quantity(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), amount.to_owned()))
 }
 
-/// The values of a flag, as many as the definition of a BenchmarkRun takes.
+/// Parses the values of a flag, at most as many as the definition of a BenchmarkRun accepts.
 fn quantities(flag: &str, pairs: &[(String, String)]) -> anyhow::Result<BTreeMap<String, AnyValue>> {
     let all: BTreeMap<_, AnyValue> = pairs.iter().cloned().map(|(name, amount)| (name, amount.into())).collect();
     let found = all.len();
@@ -151,7 +151,7 @@ fn quantities(flag: &str, pairs: &[(String, String)]) -> anyhow::Result<BTreeMap
     Ok(all)
 }
 
-// The loop waits for the API server, and profiles are rendered on threads of their own. More threads only take memory.
+// The loop waits for the API server, and profiles are rendered on separate threads. More threads would only take memory.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
     let flags = Flags::parse();
@@ -231,7 +231,7 @@ async fn lead(
         return Ok(());
     };
     let (stop, stopped) = oneshot::channel::<()>();
-    // A task of its own, so that the turns do not delay it.
+    // A separate task, so that turns do not delay the renewal.
     let mut holding = tokio::spawn(async move {
         tokio::select! {
             lost = held.hold() => return Some(lost),
@@ -245,7 +245,7 @@ async fn lead(
         lost = &mut holding => {
             let lost = lost.ok().flatten().map_or_else(|| "its task ended".to_owned(), |it| it.to_string());
             error!(%lost, "leads no longer, and ends before another replica begins");
-            // At once: a turn in progress could only be refused.
+            // Exits immediately: the writes of a turn in progress would be refused anyway.
             std::process::exit(LEASE_LOST);
         }
     }
@@ -285,13 +285,13 @@ fn election(
         lease: flags.leader_election_lease.clone(),
         identity: flags.identity.clone().unwrap_or_else(|| Candidate::unique_identity(&host)),
     };
-    // Its own connections: a turn that hangs must not delay the lease, and its writes pass no fence.
+    // Uses separate connections, because a turn that hangs must not delay the lease. The writes of the election pass no fence.
     let client = connection::client(config, health, &Arc::new(Fence::open()));
     let client = client.context("the cluster's configuration cannot be used")?;
     Ok(Some(Election::new(client, candidate, Arc::clone(fence), Arc::clone(health))))
 }
 
-/// What takes log lines and spans.
+/// The subscriber for log lines and spans.
 fn subscriber(level: &str, format: LogFormat, traces: Option<&Traces>) -> anyhow::Result<Dispatch> {
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match format {
@@ -301,21 +301,21 @@ fn subscriber(level: &str, format: LogFormat, traces: Option<&Traces>) -> anyhow
     let lines = tracing_subscriber::registry().with(lines.with_filter(log_filter(level)?));
     Ok(match traces {
         Some(traces) => lines.with(traces.layer()).into(),
-        // An empty layer would have no filter, and each span would be made.
+        // An empty layer would have no filter, so every span would be created.
         None => lines.into(),
     })
 }
 
-/// The filter of log lines. Spans of turns are no part of them, so that none is made unless traces are sent.
+/// The filter for log lines. It excludes the spans of turns, so no span is created unless traces are sent.
 fn log_filter(level: &str) -> anyhow::Result<EnvFilter> {
     let filter = EnvFilter::try_new(filter(level)).context("--log-level is neither a level nor a filter")?;
     Ok(filter.add_directive(format!("{}=off", traces::TARGET).parse()?))
 }
 
-/// Libraries log warnings. kube's client logs the whole text of an answer that it cannot read, with values of users.
+/// Libraries log warnings. kube's client logs the whole text of an answer that it cannot parse, which may contain users' values.
 const LIBRARIES: &str = "warn,kube_client::client=error";
 
-/// The log filter of a level: the operator's own modules log at that level, and libraries only warnings.
+/// The log filter for a level: the operator's own modules log at that level, and libraries log only warnings.
 fn filter(level: &str) -> String {
     match level.parse::<tracing::Level>() {
         Ok(level) if level > tracing::Level::WARN => {
@@ -354,14 +354,14 @@ fn end_on_signal() -> anyhow::Result<watch::Receiver<bool>> {
     tokio::spawn(async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         info!("received a signal: ends after the turns in progress");
-        // An error means that no receiver is left, because everything has ended already.
+        // An error means that no receiver is left, because all tasks have already ended.
         let _ = end.send(true);
     });
     Ok(ended)
 }
 
 async fn ended(mut end: watch::Receiver<bool>) {
-    // An error means that the sender is gone, which is the end as well.
+    // An error means that the sender is gone, which also means the end.
     let _ = end.wait_for(|it| *it).await;
 }
 
@@ -392,7 +392,7 @@ mod tests {
         Ok(())
     }
 
-    /// The values are copied into a status, and the API server refuses a status with a wrong one.
+    /// The values are copied into a status, and the API server refuses a status with an invalid value.
     #[test]
     fn resources_are_checked_as_the_definition_of_a_run_does_it() {
         for right in ["cpu=1", "cpu=0.5", "cpu=500m", "memory=1Gi", "memory=1e6", "nvidia.com/gpu=1"] {

@@ -14,8 +14,7 @@ use prometheus_client::{
 
 use crate::{error::Error, traces};
 
-/// Reasons for which the cluster may be the cause of an attempt's end, rather than the model server or the profile. An alert of the
-/// chart counts them.
+/// Reasons of attempts that the cluster may have ended, rather than the model server or the profile. An alert in the chart counts them.
 pub const OF_THE_CLUSTER: [Reason; 15] = [
     Reason::AmbiguousPod,
     Reason::ContainerRefused,
@@ -145,7 +144,7 @@ impl Metrics {
         );
         registry.register("api_writes", "Writes to the API server, by verb and resource", self.writes.clone());
         registry.register("leader", "1 while this replica leads", self.leader.clone());
-        // Prometheus sees no increase from no series to a first one.
+        // Prometheus sees no increase when a series first appears, so each series starts at zero.
         for phase in Phase::ALL {
             self.phases.get_or_create(&PhaseLabels { phase: phase.name() }).inc_by(0);
         }
@@ -155,7 +154,7 @@ impl Metrics {
         self
     }
 
-    /// Notes that this replica leads now. It leads until its process ends.
+    /// Records that this replica leads now. It leads until its process ends.
     pub fn leads(&self) {
         self.leader.set(1);
     }
@@ -196,14 +195,14 @@ impl Metrics {
             let labels = (phase.map_or("None", Phase::name), outcome.map_or("", Outcome::name));
             *counts.entry(labels).or_default() += 1;
         }
-        // A state that no run is in any more must not keep its last number.
+        // A state that no run has any more must not keep its last number.
         self.runs.clear();
         for ((phase, outcome), count) in counts {
             self.runs.get_or_create(&RunLabels { phase, outcome }).set(count);
         }
     }
 
-    /// Sets the numbers of turns and events that wait.
+    /// Sets the numbers of waiting turns and events.
     pub fn waiting(&self, turns: usize, events: usize) {
         self.waiting_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
         self.waiting_events.set(i64::try_from(events).unwrap_or(i64::MAX));
@@ -234,7 +233,7 @@ impl Metrics {
         self.message_sizes.observe(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)));
     }
 
-    /// Counts a write to the API server, and notes it in the trace of the turn.
+    /// Counts a write to the API server, and records it in the trace of the turn.
     pub fn write(&self, verb: &'static str, resource: &str) {
         traces::wrote(verb, resource);
         self.writes.get_or_create(&WriteLabels { verb, resource: resource.to_owned() }).inc();

@@ -9,7 +9,7 @@ use crate::cached_run::PAGE;
 /// Reads the metadata of each object that `selector`, a label selector, selects.
 ///
 /// # Errors
-/// The API server's. `take` has got the objects of earlier pages then.
+/// The API server's error. `take` has then received the objects of earlier pages.
 pub async fn each_metadata<K: Clone + std::fmt::Debug + DeserializeOwned>(
     api: &Api<K>,
     selector: &str,

@@ -1,4 +1,4 @@
-//! Since when each run is in its phase, for a metric. Only phases that this process saw begin count.
+//! Since when each run is in its phase, for a metric. Only phases that began while this process was running count.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 pub struct PhaseTimes(Mutex<HashMap<String, (Phase, Instant)>>);
 
 impl PhaseTimes {
-    /// Notes that a run entered a phase. Returns the phase that it left, and how long it was in it.
+    /// Records that a run entered a phase. Returns the phase that it left, and how long it was in that phase.
     pub fn enter(&self, run_uid: &str, phase: Phase) -> Option<(Phase, Duration)> {
         let mut phases = self.lock();
         let before = if phase.is_terminal() {

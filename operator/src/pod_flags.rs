@@ -8,7 +8,7 @@ use crds::resolve::{NetworkPolicySettings, PodSecurity, Scraper};
 
 use crate::plan::policy::Policy;
 
-/// The most bytes of the policy file: what a ConfigMap holds.
+/// Maximum bytes of the policy file, equal to the limit of a ConfigMap.
 const MAX_POLICY_BYTES: u64 = 1 << 20;
 
 /// The flags by which administrators limit runs and secure their pods.
@@ -43,10 +43,10 @@ fn label(text: &str) -> Result<(String, String), String> {
 }
 
 impl PodFlags {
-    /// Reads the policy; without the flag the one that allows everything.
+    /// Reads the policy. Without the flag, returns the policy that allows everything.
     ///
     /// # Errors
-    /// A file that cannot be read, and everything in it that cannot be used.
+    /// A file that cannot be read, or all values in it that cannot be used.
     pub fn policy(&self) -> anyhow::Result<Policy> {
         let Some(path) = &self.policy else { return Ok(Policy::default()) };
         let shown = path.display();

@@ -25,17 +25,17 @@ use crate::{
     traces,
 };
 
-/// The wait after the first error of a run. Each further error in a row doubles it.
+/// The wait after the first error of a run. Each further consecutive error doubles it.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
-/// The kind of the results' claim, which may belong to nobody.
+/// The kind of the results' claim, which may have no owner.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// The longest turn: the number of concurrent turns is limited, and a request may hang.
+/// Time limit per turn: the number of concurrent turns is limited, and a request may hang.
 pub const TURN_LIMIT: Duration = Duration::from_secs(60);
-/// The most plans in one turn. A run needs three at its end: the first writes the intent, the second carries it out, the third
-/// marks the run. The limit ends a cycle.
+/// Maximum number of plans per turn. A run needs three at its end: the first writes the intent, the second carries it out, the third marks
+/// the run. The limit breaks a cycle.
 const MAX_STEPS: usize = 6;
-/// How often a turn begins again because the run changed meanwhile. More changes wait for the next turn.
+/// How often a turn restarts because the run changed meanwhile. Further changes wait for the next turn.
 const MAX_CONFLICTS: usize = 3;
 
 /// One turn of the loop: read the state, decide, write the decision.
@@ -51,9 +51,9 @@ pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Resu
     done
 }
 
-/// Runs a turn, and begins again if the run changed between reading and writing: that is no failure.
+/// Runs a turn, and restarts it if the run changed between reading and writing. Such a change is not a failure.
 async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
-    // What is cached of a run with its mark is enough, unless the API server says that it is outdated.
+    // The cached fields of a run with its mark are enough, unless the API server reports that they are outdated.
     let mut known = Some(cached.clone()).filter(cached_run::is_enough);
     for _ in 0..MAX_CONFLICTS {
         let run = match known.take() {
@@ -70,16 +70,16 @@ async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Er
     Ok(Action::requeue(FIRST_BACKOFF))
 }
 
-/// Plans and applies until nothing is left to do at once.
+/// Plans and applies until no immediate work is left.
 async fn run_steps(mut run: BenchmarkRun, context: &Context) -> Result<Action, Error> {
     for _ in 0..MAX_STEPS {
         if run.metadata.deletion_timestamp.is_some() {
-            // No new children may be created.
+            // The operator must not create new children.
             return forget(&run, context).await;
         }
         match Box::pin(step(&run, context)).await? {
             Step::RunGone => {
-                // A Job is deleted only for a run that is certainly gone: one answer is not enough.
+                // The operator deletes a Job only if its run is certainly gone. One answer is not enough.
                 let found = read_live(&run, context).await?;
                 if found.is_some_and(|it| it.uid() == run.uid()) {
                     return Ok(Action::requeue(FIRST_BACKOFF));
@@ -106,9 +106,9 @@ async fn read_live(cached: &BenchmarkRun, context: &Context) -> Result<Option<Be
 enum Step {
     /// The run was deleted.
     RunGone,
-    /// The plan asks for another one right away.
+    /// The plan requests another plan immediately.
     Again(Box<BenchmarkRun>),
-    /// Nothing is left to do until a watch reports a change or this time has passed.
+    /// No work is left until a watch reports a change or this time has passed.
     Wait(Option<Duration>),
 }
 
@@ -123,21 +123,21 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     }
     observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
     let mut refusal = None;
-    // Another plan follows where the API server did not take what one wants: once for each reason.
+    // If the API server refuses part of a plan, another plan follows, at most once per reason.
     let (decided, applied) = loop {
         let (decided, applied) = decide(context, run, &mut observed, &turn).await;
         match applied {
             Err(Error::NoChartValues(error)) if observed.values_refused.is_none() => {
-                // It goes on without them, and names the answer where the run waits for llm-d.
+                // The run continues without them. Its status shows the answer while the run waits for llm-d.
                 warn!(run = %full_name(run), %error, "the values for llm-d's charts are not written");
                 observed.values_refused = Some(error.to_string());
             }
-            // It ends the run. A claim is observed instead: it may be for results.
+            // The conflict ends the run. But a claim is observed instead, because it may be for results.
             Err(Error::Conflict { kind, name }) if kind != CLAIM && observed.conflict.is_none() => {
                 observed.conflict = Some(name);
             }
             Err(error) if observed.refused.is_none() && error.refusal().is_some() => {
-                // It puts the message into the status.
+                // The next plan writes the refusal's message into the status.
                 observed.refused = error.refusal();
                 refusal = Some(error);
             }
@@ -157,7 +157,7 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
         return Err(refusal);
     }
     if !observed.unread.iter().any(|it| it.passing) {
-        // Otherwise the next turn would have to fail several times again before it decides without that read.
+        // Otherwise several later turns would have to fail again before a turn decides without that read.
         context.failures.clear(&run.uid().unwrap_or_default());
     }
     if after.is_finished() {
@@ -173,13 +173,13 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     Ok(if decided.again { Step::Again(Box::new(after)) } else { Step::Wait(decided.next_look) })
 }
 
-/// Keeps other turns from beginning to use this shared server, and from removing it.
+/// Keeps other turns from beginning to use this shared server or removing it.
 async fn lock_shared(context: &Context, run: &BenchmarkRun, server: Option<&str>) -> Option<OwnedMutexGuard<()>> {
     let namespace = run.namespace().unwrap_or_default();
     Some(context.shared_servers.lock(&namespace, server?).await)
 }
 
-/// Plans, and applies the plan. Boxed here: in the frame of its caller each call would take its whole size.
+/// Plans, and applies the plan. Boxed, so that the call does not enlarge its caller's frame.
 fn decide<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -195,8 +195,8 @@ fn decide<'a>(
     })
 }
 
-/// A run was deleted. The garbage collector deletes its children, but not those of a run that a finalizer keeps, or that was
-/// deleted with `--cascade=orphan`.
+/// Handles a deleted run. The garbage collector deletes its children, unless a finalizer kept the run or it was deleted with
+/// `--cascade=orphan`.
 async fn forget(run: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
     traces::deleted();
     context.forget(&run.uid().unwrap_or_default());
@@ -204,21 +204,21 @@ async fn forget(run: &BenchmarkRun, context: &Context) -> Result<Action, Error> 
     Ok(Action::await_change())
 }
 
-/// Schedules the next turn after a failed one: 1 to 300 seconds later, depending on the failures in a row and on how long the
-/// API server asks to wait.
+/// Schedules the next turn after a failed turn: 1 to 300 seconds later, depending on the consecutive failures and on how long the API
+/// server requests to wait.
 pub fn on_error(run: Arc<BenchmarkRun>, error: &Error, context: Arc<Context>) -> Action {
     let wait = wait_after(run.as_ref(), error, &context);
     warn!(run = %full_name(run.as_ref()), %error, ?wait, "a turn failed");
     Action::requeue(wait)
 }
 
-/// Counts a failed turn of an object, and returns how long to wait for the next one: 1 to 300 seconds.
+/// Counts a failed turn of an object, and returns the wait before the next turn: 1 to 300 seconds.
 pub(crate) fn wait_after(object: &impl ResourceExt, error: &Error, context: &Context) -> Duration {
     let asked = error.retry_after().unwrap_or_default().min(MAX_BACKOFF);
     backoff(context.failures.add(&object.uid().unwrap_or_default())).max(asked)
 }
 
-/// The wait after this many failures in a row.
+/// The wait after this number of consecutive failures.
 pub(crate) fn backoff(failures: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }

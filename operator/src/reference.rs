@@ -9,7 +9,7 @@ use crate::Flags;
 const HEAD: &str = "Every flag of the operator, from its own definitions. `make reference` writes this page.\n\
                     The chart sets them: [operator.md](operator.md).";
 
-/// `UPDATE_GOLDEN=1` writes the page anew.
+/// `UPDATE_GOLDEN=1` rewrites the page.
 #[test]
 fn the_reference_of_flags_is_that_of_the_program() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference-operator.md");

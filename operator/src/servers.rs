@@ -1,4 +1,4 @@
-//! [I/O] The removal of servers: with their run, with the last run that used a shared one, and when the operator is uninstalled.
+//! [I/O] The removal of servers: with their run, with the last run that used a shared server, and when the operator is uninstalled.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -30,8 +30,7 @@ const MOST_SERVERS: usize = 64;
 /// Names of servers, by namespace.
 type ByNamespace = BTreeMap<String, HashSet<String>>;
 
-/// Deletes the remaining objects of a server. If the API server refuses a deletion, the run ends all the same, and its status names the
-/// object.
+/// Deletes the remaining objects of a server. If the API server refuses a deletion, the run ends anyway, and its status names the object.
 pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopServer) -> Result<(), Error> {
     debug!(namespace, ?what, "removes a server");
     let services: Api<Service> = Api::namespaced(context.client.clone(), namespace);
@@ -52,7 +51,7 @@ pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopS
         context.metrics.write("delete", "deployments");
         let deleted = deployments.delete(name, &DeleteParams::foreground().preconditions(exactly)).await.map(drop);
         match deleted {
-            // Another one of its name is not the server that was seen.
+            // Another server with this name exists now.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             deleted => allow_refused(&of, ignore_absent(deleted))?,
         }
@@ -65,7 +64,7 @@ pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopS
 }
 
 /// Deletes the server of a deleted run, unless other runs share it. After `--cascade=orphan` the server has no owner, and would keep its GPUs.
-/// Shared servers lack the label with the UID of a run.
+/// Shared servers have no label with the UID of a run.
 pub(crate) async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
     let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
     let Some(server) = noted.filter(|it| it.gone_time.is_none()) else { return Ok(()) };
@@ -75,14 +74,15 @@ pub(crate) async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -
     stop_where(context, &run.namespace().unwrap_or_default(), &server.name, is_its).await
 }
 
-/// Deletes the shared server of this name if no run uses or used it. So whoever may delete runs can end what they started.
+/// Deletes the shared server with this name if no run uses it or has used it. So users who may delete runs can remove the servers of these
+/// runs.
 ///
 /// # Errors
 /// The API server's.
 pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Result<(), Error> {
     let is_its = |it: &ObjectMeta| is_managed_server(it, name) && label(it, meta::RUN_UID).is_none();
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
-    // Most servers belong to their run, and are gone with it.
+    // Most servers belong to their run, and are deleted with it.
     let found = match deployments.get_metadata_opt(name).await {
         Err(kube::Error::Api(status)) if status.code == FORBIDDEN => return Ok(()),
         found => found?,
@@ -98,7 +98,8 @@ pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Resu
     stop_where(context, namespace, name, is_its).await
 }
 
-/// The shared servers in a namespace, or in all, by namespace. The last run of one may have been deleted while no operator ran.
+/// The shared servers in one namespace or in all, by namespace. The last run of a shared server may have been deleted while no operator was
+/// running.
 ///
 /// # Errors
 /// The API server's.
@@ -106,8 +107,8 @@ pub async fn shared(client: &Client, namespace: Option<&str>) -> Result<ByNamesp
     by_namespace(client, namespace, &format!("{},{},!{}", meta::MANAGED, meta::SERVER, meta::RUN_UID)).await
 }
 
-/// Deletes the servers in a namespace, or in all, that no unfinished run uses, and prints one line per server. Nothing else removes
-/// them after the operator is gone. Prints an error of the API server, and continues with the next namespace.
+/// Deletes the servers that no unfinished run uses, in one namespace or in all, and prints one line per server. After the operator is gone,
+/// nothing else removes them. If the API server returns an error, prints it and continues with the next namespace.
 pub async fn remove_idle(context: &Context, namespace: Option<&str>) {
     let selector = format!("{},{}", meta::MANAGED, meta::SERVER);
     let found = match by_namespace(&context.client, namespace, &selector).await {
@@ -136,7 +137,7 @@ async fn remove_idle_in(context: &Context, namespace: &str, names: &HashSet<Stri
     Ok(())
 }
 
-/// Reads the names of the Deployments that `selector` selects, at most [`MOST_SERVERS`] of each namespace.
+/// Reads the names of the Deployments that `selector` selects, at most [`MOST_SERVERS`] per namespace.
 async fn by_namespace(client: &Client, namespace: Option<&str>, selector: &str) -> Result<ByNamespace, Error> {
     let deployments: Api<Deployment> =
         namespace.map_or_else(|| Api::all(client.clone()), |it| Api::namespaced(client.clone(), it));
@@ -151,7 +152,7 @@ async fn by_namespace(client: &Client, namespace: Option<&str>, selector: &str) 
     Ok(all)
 }
 
-/// Deletes the Deployment and the Services of the server of this name that `is_its` accepts and nobody is deleting.
+/// Deletes the Deployment and the Services of the server with this name, if `is_its` accepts them and nobody is deleting them.
 async fn stop_where(
     context: &Context,
     namespace: &str,
@@ -161,7 +162,7 @@ async fn stop_where(
     let is_its = |it: &ObjectMeta| it.deletion_timestamp.is_none() && is_its(it);
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
     let found = match deployments.get_metadata_opt(name).await {
-        // The administrator has taken the rights on servers away.
+        // The administrator has removed the operator's rights on servers.
         Err(kube::Error::Api(status)) if status.code == FORBIDDEN => {
             return allow_refused(&format!("{namespace}/{name}"), Err(kube::Error::Api(status).into()));
         }

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright-operator smoke-test`: creates a run, waits for its end, prints its figures. `helm test` calls it, to show that API
+//! [I/O] `benchwright-operator smoke-test`: creates a run, waits for its end, prints its figures. `helm test` calls it to show that API
 //! server, operator, launcher and status work together.
 
 use std::time::Duration;
@@ -54,7 +54,7 @@ fn run() -> serde_json::Value {
 /// Runs the test.
 ///
 /// # Errors
-/// A run that is refused, does not pass, or does not end in time; the error says what the operator says about it.
+/// A run that is refused, does not pass, or does not end in time. The error contains what the operator reports about the run.
 pub async fn smoke_test(client: Client, test: &SmokeTest) -> anyhow::Result<()> {
     let runs: Api<BenchmarkRun> = Api::namespaced(client, &test.namespace);
     let run = serde_json::from_value(run()).context("the run is a constant")?;

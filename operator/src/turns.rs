@@ -1,5 +1,5 @@
-//! Who may have a turn now, and when the next look is. One namespace with a thousand runs, or with reads that hang, does not
-//! delay the others: a few places are kept for namespaces with few turns, and looks without a cause are spread over time.
+//! Which turns may run now, and when the next look is. A namespace with a thousand runs, or with reads that hang, does not delay other
+//! namespaces: a few places are reserved for namespaces with few turns, and looks without a cause are spread over time.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -9,21 +9,21 @@ use std::{
 
 use tokio::{sync::oneshot, time::Instant};
 
-/// The most turns at the same time: enough for a burst of runs, few enough for the API server.
+/// Maximum number of concurrent turns: enough for a burst of runs, few enough for the API server.
 pub const PLACES: usize = 16;
 /// A namespace with fewer turns than this may take any place.
 pub const SHARE: usize = 4;
-/// A namespace with [`SHARE`] turns takes another place only while fewer than this many are taken, so that a place is left for
-/// other namespaces.
+/// A namespace with [`SHARE`] turns takes another place only while fewer than this many places are taken, so that a place is left for other
+/// namespaces.
 pub const COMMON: usize = PLACES - SHARE;
-/// The most looks a second at the waiting runs of one namespace.
+/// Maximum looks per second at the waiting runs of one namespace.
 const LOOKS_OF_NAMESPACE: u32 = 10;
-/// The most looks a second at all waiting runs.
+/// Maximum looks per second at all waiting runs.
 const LOOKS: u32 = 20;
-/// Runs with a later look than this do not count as waiting: they cost nothing.
+/// Runs with a later look do not count as waiting, because they cost nothing.
 const SOON: Duration = Duration::from_secs(60);
 
-/// The places, and the turns that wait for one.
+/// The places, and the turns that wait for a place.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<Places>);
 
@@ -41,21 +41,21 @@ struct Places {
 #[derive(Debug, Default)]
 struct Namespace {
     running: usize,
-    /// At most one of each run, because the loop starts no second turn of a run.
+    /// At most one turn per run, because the loop starts no second turn of a run.
     waiting: VecDeque<oneshot::Sender<Place>>,
 }
 
-/// A turn in progress. It ends when this is dropped.
+/// A turn in progress. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Place {
-    /// `None` once the place was given back.
+    /// `None` after the place was returned.
     turns: Option<Arc<Turns>>,
     namespace: String,
     number: u64,
 }
 
 impl Turns {
-    /// Waits for a place. Turns of one namespace get theirs in the order in which they asked, and namespaces in turn.
+    /// Waits for a place. Turns within a namespace get places in request order, and namespaces take turns.
     pub async fn enter(self: &Arc<Self>, namespace: &str) -> Place {
         let (place, granted) = oneshot::channel();
         {
@@ -70,7 +70,7 @@ impl Turns {
         self.grant();
         match granted.await {
             Ok(place) => place,
-            // A sender lives until it is used. If one were gone, the turn would go on beyond the limit rather than never.
+            // A sender lives until it is used. If a sender were gone, the turn would exceed the limit rather than never run.
             Err(_) => {
                 let number = self.lock().begin(namespace);
                 self.place(namespace.to_owned(), number)
@@ -88,7 +88,7 @@ impl Turns {
         self.lock().running.values().next().map(Instant::elapsed)
     }
 
-    /// The time since a turn ended, while others wait.
+    /// The time since a turn ended, while other turns wait.
     pub fn idle(&self) -> Option<Duration> {
         let places = self.lock();
         let since = places.last_end.or_else(|| places.running.values().next().copied())?;
@@ -98,7 +98,7 @@ impl Turns {
     fn grant(self: &Arc<Self>) {
         loop {
             let Some((namespace, place, number)) = self.lock().next() else { return };
-            // A turn that was given up meanwhile takes no place.
+            // A turn that was abandoned meanwhile takes no place.
             if let Err(mut place) = place.send(self.place(namespace, number)) {
                 place.turns = None;
                 self.lock().end(&place.namespace, number);
@@ -111,7 +111,7 @@ impl Turns {
     }
 
     fn lock(&self) -> MutexGuard<'_, Places> {
-        // Each operation leaves the places valid, so that a panic elsewhere does not invalidate them.
+        // Each operation leaves the places valid, so a panic elsewhere does not invalidate them.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -160,13 +160,13 @@ impl Places {
     }
 }
 
-/// The runs that are looked at again soon without a cause, by UID, each with its namespace. The more there are, the longer each
-/// waits: polling takes a bounded number of reads.
+/// The runs that get another look soon without a cause, by UID, each with its namespace. The more runs there are, the longer each waits, so
+/// that polling takes a bounded rate of reads.
 #[derive(Debug, Default)]
 pub struct Looks(Mutex<HashMap<String, String>>);
 
 impl Looks {
-    /// When to look at a run again that asks for a look after `wait`.
+    /// When to look again at a run that requests a look after `wait`.
     pub fn next(&self, run_uid: &str, namespace: &str, wait: Option<Duration>) -> Option<Duration> {
         let mut waiting = self.lock();
         let Some(soon) = wait.filter(|it| *it <= SOON) else {
@@ -191,7 +191,7 @@ impl Looks {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        // Each operation leaves the map valid, so a panic elsewhere does not invalidate it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,22 +1,22 @@
-//! Turns for objects that wait for another one: a run for the end of the run in front of it, a schedule for the end of its run.
+//! Turns for objects that wait for another object: a run waits for the end of the run in front of it, a schedule for the end of its run.
 
 use std::sync::{Mutex, PoisonError};
 
 use futures::Stream;
 use tokio::sync::mpsc;
 
-/// The most objects that are woken and have not got their turn. One that finds no room looks by itself some time later.
+/// Maximum number of woken objects that have not got their turn. An object that does not fit looks by itself some time later.
 const MOST_WOKEN: usize = 1_024;
 
 /// Namespace and name of an object.
 type Name = (String, String);
 
-/// Who is woken.
+/// The subscribers for woken objects.
 #[derive(Debug, Default)]
 pub struct Wakes(Mutex<Vec<(Option<String>, mpsc::Sender<Name>)>>);
 
 impl Wakes {
-    /// The objects of a namespace, or of all, that are woken from now on.
+    /// The objects, in one namespace or in all, that are woken from now on.
     pub fn subscribe(&self, namespace: Option<&str>) -> Woken {
         let (sender, receiver) = mpsc::channel(MOST_WOKEN);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((namespace.map(str::to_owned), sender));
@@ -27,7 +27,7 @@ impl Wakes {
     pub fn wake(&self, namespace: &str, name: &str) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, sender) in all.iter().filter(|(of, _)| of.as_deref().is_none_or(|it| it == namespace)) {
-            // A full queue, or a loop that has ended.
+            // The queue is full, or its loop has ended.
             let _ = sender.try_send((namespace.to_owned(), name.to_owned()));
         }
     }
@@ -38,7 +38,7 @@ impl Wakes {
 pub struct Woken(mpsc::Receiver<Name>);
 
 impl Woken {
-    /// The next object that was woken, if there is one already.
+    /// The next object if one has already been woken.
     #[cfg(test)]
     pub(crate) fn try_next(&mut self) -> Option<Name> {
         self.0.try_recv().ok()

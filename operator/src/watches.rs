@@ -1,5 +1,5 @@
-//! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory: runs without their
-//! large fields, which each turn reads live, and no Jobs or pods, whose events only start a turn.
+//! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory: runs without their large fields,
+//! which each turn reads live, and no Jobs or pods, because their events only start a turn.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -44,23 +44,23 @@ use crate::{
     servers, traces, unreadable,
 };
 
-/// kube sets no limit to the turns: [`crate::turns`] does, and a turn that waits for its namespace takes no place.
+/// kube does not limit the turns: [`crate::turns`] does, and a turn that waits for its namespace takes no place.
 const CONCURRENCY: u16 = 0;
 /// Changes of one run within this time start one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// How often the operator tries to end a server that no run uses: with the waits of failed turns, for about an hour.
+/// How often the operator tries to end a server that no run uses. With the waits after failed turns, this takes about an hour.
 const END_SERVER_TRIES: u32 = 20;
 
 /// The cache of a watch on runs.
 #[derive(Clone)]
 pub struct Runs {
     store: Store<CachedRun>,
-    /// Kept beside the store, which wakes only one waiter, and that is the controller.
+    /// Kept besides the store, because the store wakes only one waiter, the controller.
     filled: Arc<AtomicBool>,
 }
 
 impl Runs {
-    /// Whether the cache holds all runs that existed when the watch began.
+    /// Whether the cache contains all runs that existed when the watch began.
     pub fn is_filled(&self) -> bool {
         self.filled.load(Ordering::Acquire)
     }
@@ -85,7 +85,7 @@ impl Runs {
         self.store.get(&ObjectRef::from_obj(run)).filter(|it| it.uid() == run.uid())
     }
 
-    /// Keeps how a pod ended, if its run is in the cache and unfinished.
+    /// Records how a pod ended, if its run is in the cache and unfinished.
     fn note(&self, reference: &ObjectRef<CachedRun>, pod: &Pod, ended_pods: &EndedPods) {
         if let Some(run) = self.store.get(reference)
             && let Some(run) = run.run()
@@ -118,7 +118,7 @@ pub fn controller(
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
-            // A pod may be gone shortly after its end, so that the event of its deletion is the last copy of its status.
+            // A pod may be gone shortly after its end, so its deletion event is the last copy of its status.
             if let (Some(run), Ok(pod)) = (&run, &pod.0) {
                 known.note(run, pod, &ended_pods);
             }
@@ -145,7 +145,7 @@ pub fn controller(
     (turns.boxed(), runs)
 }
 
-/// Changes of runs that need a turn. Fills the cache, and removes deleted runs from memory.
+/// The run changes that need a turn. Fills the cache, and removes deleted runs from memory.
 fn run_changes(
     namespace: Option<&str>,
     context: &Arc<Context>,
@@ -174,7 +174,7 @@ fn run_changes(
         })
 }
 
-/// Notes what the run of an event has to do with other runs, and keeps of it what the cache needs.
+/// Records the event's run for the decisions about other runs, and reduces it to the fields that the cache needs.
 fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
     let note = |run: Guarded| {
         if let Ok(run) = &run.0 {
@@ -200,27 +200,27 @@ fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
     }
 }
 
-/// A run has ended or is gone, and its schedule may start the next one.
+/// Wakes the schedule of a run that ended or is gone, because the schedule may start the next run.
 fn wake_schedule(run: &ObjectMeta, context: &Context) {
     if let Some(schedule) = run.labels.as_ref().and_then(|it| it.get(meta::SCHEDULE)) {
         context.schedules.wake(place(run).0, schedule);
     }
 }
 
-/// Takes the events of the watch on runs into the cache.
+/// Applies the events of the watch on runs to the cache.
 struct Intake {
     namespace: Option<String>,
     context: Arc<Context>,
     writer: Writer<CachedRun>,
     runs: Runs,
-    /// What the cache held when the list of all runs began, while that list is read.
+    /// The cache's content when the list of all runs began; set while the list is read.
     before: HashMap<String, Arc<CachedRun>>,
 }
 
 impl Intake {
-    /// Returns the runs that need a turn: those that are new or have a new generation. The operator's own status writes change
-    /// no generation. The runs of a list follow after its end, because the cache does not hold them before, and a turn of a run
-    /// that the cache does not hold does nothing.
+    /// Returns the runs that need a turn: runs that are new or have a new generation. The operator's own status writes change no
+    /// generation. The runs of a list follow after the end of the list. Until then the cache does not contain them, and a turn of a run
+    /// missing from the cache does nothing.
     fn take(&mut self, event: &Event<CachedRun>) -> Vec<Arc<CachedRun>> {
         let is_known =
             |run: &CachedRun| self.runs.known(run).is_some_and(|it| it.meta().generation == run.meta().generation);
@@ -241,7 +241,7 @@ impl Intake {
         }
     }
 
-    /// The list of all runs is whole.
+    /// Handles the end of the list of all runs.
     fn listed(&mut self) -> Vec<Arc<CachedRun>> {
         let before = std::mem::take(&mut self.before);
         let now_known = self.runs.uids();
@@ -265,7 +265,7 @@ impl Intake {
         runs
     }
 
-    /// A run was deleted.
+    /// Handles a deleted run.
     fn gone(&self, run: &CachedRun) {
         self.context.forget(&run.uid().unwrap_or_default());
         if let Some(run) = run.run().filter(|it| it.status.as_ref().is_some_and(|it| it.server.is_some())) {
@@ -274,8 +274,8 @@ impl Intake {
     }
 }
 
-/// Ends the server of a run that is gone. The run may have had no turn since it was deleted, and with `--cascade=orphan` nothing else
-/// ends the server. One that runs share ends with the last run that used it.
+/// Ends the server of a deleted run. The run may have had no turn since it was deleted, and with `--cascade=orphan` nothing else ends the
+/// server. A shared server ends with the last run that used it.
 async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
     let (context, run) = (context.as_ref(), &run);
     let namespace = place(&run.metadata).0;
@@ -289,8 +289,8 @@ async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
     }
 }
 
-/// Ends the shared servers whose last run was deleted while no operator ran. Each namespace has a task of its own, so that one with many
-/// runs does not delay the others.
+/// Ends the shared servers that lost their last run while no operator was running. Each namespace has its own task, so that a namespace
+/// with many runs does not delay other namespaces.
 async fn end_unused_servers(context: Arc<Context>, namespace: Option<String>) {
     let (client, of) = (&context.client, namespace.as_deref());
     let find = || servers::shared(client, of).boxed();
@@ -338,8 +338,8 @@ async fn retried<'a, T>(
     }
 }
 
-/// Changes and deletions of Jobs or pods that the operator created. Others may carry their labels: one that cannot be read does not
-/// stop the watch on the rest.
+/// Changes and deletions of Jobs or pods that the operator created. Other objects may carry the same labels. An unreadable object does not
+/// stop the watch on the other objects.
 fn child_changes<K>(
     namespace: Option<&str>,
     context: &Context,
@@ -365,7 +365,7 @@ async fn turn(run: Arc<CachedRun>, context: Arc<Context>, known: Runs) -> Result
         return Ok(Action::await_change());
     }
     let _place = context.turns.enter(place(run.meta()).0).await;
-    // Boxed, because a turn that waits has to be small: there may be one of each run.
+    // Boxed, because a waiting turn has to be small: there may be one per run.
     let done = Box::pin(traces::turn(run.meta(), begin(&run, &context))).await;
     forget_unknown(&run, &context, &known);
     done
@@ -382,7 +382,7 @@ async fn begin(run: &CachedRun, context: &Arc<Context>) -> Result<Action, Error>
     }
 }
 
-/// A run that was deleted during its turn has no further turn or event that could remove it from memory.
+/// Removes a run from memory that was deleted during its turn: no further turn or event could do this.
 fn forget_unknown(run: &CachedRun, context: &Context, known: &Runs) {
     if known.known(run).is_none() {
         context.forget(&run.uid().unwrap_or_default());
@@ -405,7 +405,7 @@ fn place(metadata: &ObjectMeta) -> (&str, &str) {
     (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
 }
 
-/// The run that the labels of an object name.
+/// The run that an object's labels name.
 fn run_of(child: &impl ResourceExt) -> Option<ObjectRef<CachedRun>> {
     let name = child.labels().get(meta::RUN)?;
     Some(ObjectRef::new(name).within(&child.namespace()?))

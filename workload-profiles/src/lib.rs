@@ -52,11 +52,11 @@ pub struct Prepared {
     pub text: String,
     /// The load that the profile describes.
     pub workload: Workload,
-    /// Keys that do not mean what their author may expect.
+    /// Keys with a meaning that may surprise their author.
     pub notices: Vec<Notice>,
 }
 
-/// The variables that a template may use: the facts of the run, and what the user set.
+/// The variables that a template may use: the facts of the run, and the user's variables.
 ///
 /// # Errors
 /// All variables of the user with a name that is taken or is not an identifier, or with a value that is too long.
@@ -73,7 +73,7 @@ pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, AnyValue>) -> Result
     Variables::new(run, &any_value::texts(user))
 }
 
-/// Renders a template, applies overrides, and reads the result. The model and the API of the run replace those of the profile.
+/// Renders a template, applies overrides, and reads the result. The run's model and API replace the profile's.
 ///
 /// # Errors
 /// All problems at once. Only a template that cannot be rendered, or a text that is not YAML, ends the reading early.
@@ -124,7 +124,7 @@ pub fn errors_beside_others(identity: &RunIdentity, spec: &BenchmarkRunSpec, set
     problems.into_iter().take(MAX_BESIDE_OTHERS).map(error).collect()
 }
 
-/// The most errors of a profile beside others.
+/// Maximum profile errors that are reported beside other errors.
 const MAX_BESIDE_OTHERS: usize = 16;
 
 /// Reads a profile that [`prepare`] rendered: for the launcher in a pod.
@@ -166,8 +166,8 @@ fn parse_with(
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }
 
-/// Reads the text of a profile. The command line in a script is one text, which YAML would read otherwise. The problems beside the value
-/// are those of single values.
+/// Reads the text of a profile. A command line in a script is one text, which YAML would misread. The returned problems are about single
+/// values.
 fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     if formats::script::is_script(text) {
         let command = formats::script::command(yaml::bounded(text)?);
@@ -188,8 +188,8 @@ fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) 
     read
 }
 
-/// The workload with the model and the API of the run, where the run names them. The API is final only here, so the checks of what
-/// it can hold are here.
+/// The workload with the model and the API of the run, if the run names them. The API is final only here, so what it can contain is checked
+/// here.
 fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Workload {
     let api = run.api.unwrap_or(workload.api);
     let key = match (run.api, run.harness) {
@@ -240,7 +240,7 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }
 
-/// The key of a data set whose rows the launcher renders.
+/// The key of a data set with rows that the launcher renders.
 const RENDERED: &str = "requests.dataSet.chatTemplate";
 
 /// The name of an API in profiles.
@@ -271,14 +271,14 @@ fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError 
     error
 }
 
-/// Adds to each problem a variable that has the value which the message shows: it is probably where the value comes from.
+/// Names a variable for each problem whose message shows that variable's value: the value probably comes from it.
 fn with_variables(mut error: ProfileError, variables: &Variables) -> ProfileError {
     let user: Vec<(&str, &str)> = variables.by_user().filter_map(|it| Some((it, variables.get(it)?))).collect();
     let plain = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "._-/".contains(it));
     for problem in &mut error.problems {
         let found = problem.message.split("; ").next().unwrap_or_default();
         let by = user.iter().find(|(_, value)| match found.strip_prefix("is ") {
-            // A value with characters that mean something in YAML may be what made the text unreadable.
+            // A value with special YAML characters may have made the text unreadable.
             Some(words) if words.starts_with("no readable YAML") => !plain(value),
             Some("empty") => value.is_empty(),
             Some(shown) => yaml::typed(value).is_ok_and(|it| described(&it) == shown),

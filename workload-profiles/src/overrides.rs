@@ -17,7 +17,7 @@ use crate::{
     yaml::{child, typed},
 };
 
-/// The most overrides of one run; the CRD has the same bound.
+/// Maximum overrides per run; the CRD has the same bound.
 const MAX_COUNT: usize = 64;
 /// The longest value of an override, in bytes.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
@@ -31,8 +31,8 @@ pub(crate) struct Applied {
     pub path: String,
 }
 
-/// Sets every override, in the order of their keys. A wrong one adds a problem and changes nothing. `keys` are the keys of the
-/// format at its root, which an override may add.
+/// Sets every override, in the order of their keys. A wrong override adds a problem and changes nothing. `keys`: the root keys of the
+/// format, which an override may add.
 pub(crate) fn apply(
     root: &mut Value,
     overrides: &BTreeMap<String, String>,
@@ -78,7 +78,7 @@ pub(crate) fn apply(
     applied
 }
 
-/// Sets one value, and returns the paths of the places that it changed.
+/// Sets one value, and returns the changed paths.
 fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Findings) -> Result<Vec<String>, String> {
     let written = segments(key)?;
     let segments = as_in_profile(root, &written, keys);
@@ -96,7 +96,7 @@ fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Find
     }
 }
 
-/// The segments with hyphens or underscores as the profile has them. A key that is not there keeps those of the format's keys.
+/// The segments with hyphens or underscores as in the profile. A missing key is spelled like the format's own key.
 fn as_in_profile(root: &Value, segments: &[&str], keys: &[&str]) -> Vec<String> {
     let plain = |name: &str| name.replace('-', "_");
     let mut at = Some(root);

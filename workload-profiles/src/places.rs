@@ -1,4 +1,4 @@
-//! Where the problems of a profile are, without its text: for readers who may not read the object that holds it.
+//! Describes where the problems of a profile are, without its text: for readers without permission to read the object that contains it.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use crate::{
     shipped::{shipped, shipped_names},
 };
 
-/// The most places that are listed.
+/// Maximum places that are listed.
 const MAX_PLACES: usize = 8;
-/// The most digits of an index or of a line.
+/// Maximum digits of an index or of a line.
 const MAX_DIGITS: usize = 6;
 /// Words of positions.
 const POSITION: [&str; 5] = ["profile", "template", "line", "lines", "column"];
 
 impl ProfileError {
-    /// The number of the problems and their paths or positions, such as `2 problems, at load.stages[0].rate and line 3 column 5`. A
-    /// word that stands in no profile of this release is the author's, and is shown as three dots.
+    /// The number of problems and their paths or positions, such as `2 problems, at load.stages[0].rate and line 3 column 5`. A word that no
+    /// profile of this release uses is the author's, and is shown as three dots.
     pub fn places(&self) -> String {
         let known = known_words();
         let mut places: Vec<String> = Vec::new();

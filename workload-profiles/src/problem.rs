@@ -1,4 +1,4 @@
-//! Problems and notices of a profile: a line for each, and all of them at once.
+//! Problems and notices of a profile, one line each, all reported together.
 
 use std::{
     cell::{Cell, RefCell},
@@ -8,9 +8,9 @@ use std::{
 pub(crate) use crds::wording::{listed, named, quoted, suggestion};
 use serde::{Deserialize, Serialize};
 
-/// The most problems that one error lists: a list of a thousand wrong stages has the same problem a thousand times.
+/// Maximum problems per error: a list of a thousand wrong stages has the same problem a thousand times.
 const MAX_LISTED: usize = 48;
-/// The most characters of another library's message that are repeated.
+/// Maximum characters repeated from another library's message.
 const MAX_REPEATED: usize = 240;
 
 /// A reason why a profile cannot be run.
@@ -29,11 +29,11 @@ impl Problem {
     }
 }
 
-/// A profile that cannot be run. It prints a line for each problem, `path: what was found; what to do`.
+/// A profile that cannot be run. Displays one line per problem: `path: what was found; what to do`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{}", lines(problems))]
 pub struct ProfileError {
-    /// Every problem that was found, at least one.
+    /// All problems; at least one.
     pub problems: Vec<Problem>,
 }
 
@@ -83,14 +83,14 @@ pub(crate) struct Findings {
     named_url: RefCell<Option<String>>,
     /// Paths of values that have no effect.
     unused: RefCell<Vec<String>>,
-    /// What the format's own tool does with an unknown key, where it is only worth a notice.
+    /// How the format's own tool handles an unknown key, if that only deserves a notice.
     unknown_keys: Cell<Option<&'static str>>,
 }
 
 #[derive(Debug)]
 struct Found {
     problem: Problem,
-    /// An unknown key, without which the profile can run.
+    /// An unknown key; the profile can run without it.
     tolerable: bool,
 }
 
@@ -130,7 +130,7 @@ impl Findings {
         self.problems.borrow_mut().push(Found { problem: Problem::new(path, message), tolerable });
     }
 
-    /// From here on an unknown key alone is a notice, which ends with these words in parentheses.
+    /// From here on an unknown key alone only causes a notice, which ends with these words in parentheses.
     pub fn tolerate_unknown_keys(&self, words: &'static str) {
         self.unknown_keys.set(Some(words));
     }
@@ -151,12 +151,12 @@ impl Findings {
         }
     }
 
-    /// Whether there are more problems than an error lists, so that nothing more has to be found out about another one.
+    /// Whether there are more problems than an error lists, so that further problems need no details.
     pub fn is_full(&self) -> bool {
         self.problems.borrow().len() > MAX_LISTED
     }
 
-    /// Whether a problem was found without which the profile could be another one.
+    /// Whether a problem was found that may have changed the profile's content.
     pub fn has_problems(&self) -> bool {
         self.problems.borrow().iter().any(|it| !it.tolerable)
     }
@@ -166,8 +166,7 @@ impl Findings {
         self.notices.borrow_mut().push(Notice { path: path.into(), message: message.into() });
     }
 
-    /// The notices, or the problems when there are any. Unknown keys are among the problems then: one may be a misspelt key that is
-    /// missing.
+    /// The notices, or the problems if there are any. Unknown keys then count as problems: one may be a missing key, misspelt.
     pub fn into_result(self) -> Result<Vec<Notice>, ProfileError> {
         let problems = self.problems.into_inner();
         if problems.iter().any(|it| !it.tolerable) {
@@ -182,7 +181,7 @@ impl Findings {
     }
 }
 
-/// The first line of another library's message, and not too much of it.
+/// The first line of another library's message, shortened.
 pub(crate) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(MAX_REPEATED).collect()
 }

@@ -9,10 +9,10 @@ use crate::{
 
 /// The path of the field that names the stage.
 const STAGE: &str = "spec.profiling.stage";
-/// The path of the field that says when the window begins.
+/// The path of the field that sets the start of the window.
 const START: &str = "spec.profiling.start";
 
-/// The index of the stage that is profiled; `None`: the load has no such stage, which [`crate::prepare`] refuses.
+/// The index of the profiled stage; `None`: the load has no such stage, which [`crate::prepare`] refuses.
 pub fn profiled_stage(profiling: &ResolvedProfiling, stages: &[Stage]) -> Option<usize> {
     match (&profiling.stage, stages) {
         (Some(name), _) => stages.iter().position(|it| it.name == *name),
@@ -21,7 +21,7 @@ pub fn profiled_stage(profiling: &ResolvedProfiling, stages: &[Stage]) -> Option
     }
 }
 
-/// When the window begins, from the start of its stage: where the run does not say, at the end of a warm-up whose length is a time.
+/// The start of the window, counted from the start of its stage. Default: the end of a warm-up, if its length is a time.
 pub fn profiling_start(profiling: &ResolvedProfiling, stage: &Stage) -> std::time::Duration {
     let after_warm_up = match stage.warm_up {
         Some(Margin::Duration(length)) => length.0,
@@ -30,7 +30,7 @@ pub fn profiling_start(profiling: &ResolvedProfiling, stage: &Stage) -> std::tim
     profiling.start.map_or(after_warm_up, |it| it.0)
 }
 
-/// How long a stage sends requests, where its load says so. `None`: a number of requests, or how many may be under way, decides.
+/// How long a stage sends requests, if its load sets that. `None`: a number of requests or the concurrency decides.
 fn sends_for(load: &Load) -> Option<Span> {
     match load {
         Load::Open { duration, max_concurrency: None, .. }
@@ -40,9 +40,9 @@ fn sends_for(load: &Load) -> Option<Span> {
     }
 }
 
-/// Adds a problem where the load has no such stage, where several could be meant, or where the stage is over before the window begins.
+/// Adds a problem if the load has no such stage, if several stages are possible, or if the stage ends before the window begins.
 pub(crate) fn check(profiling: Option<&ResolvedProfiling>, workload: &Workload, findings: &Findings) {
-    // A profile with a mistake is read with a default in its place, which may be why a stage is missing.
+    // A profile with an error is read with a default in place of the wrong value, which may be why a stage is missing.
     let Some(profiling) = profiling.filter(|_| !findings.has_problems()) else { return };
     if let Some(stage) = profiled_stage(profiling, &workload.stages).and_then(|it| workload.stages.get(it)) {
         return check_start(profiling, stage, findings);
@@ -58,7 +58,7 @@ pub(crate) fn check(profiling: Option<&ResolvedProfiling>, workload: &Workload, 
     findings.problem(STAGE, message);
 }
 
-/// A warm-up leaves a part of its stage, and so only a time that was written can be too late.
+/// A warm-up is shorter than its stage, so only an explicit time can be too late.
 fn check_start(profiling: &ResolvedProfiling, stage: &Stage, findings: &Findings) {
     let (Some(start), Some(length)) = (profiling.start, sends_for(&stage.load)) else { return };
     if start.0 < length.0 {

@@ -70,7 +70,7 @@ fn every_shipped_profile_asks_for_the_load_that_it_is_known_for() {
     }
 }
 
-/// The keys of a shipped profile in whose meaning inference-perf differs.
+/// The keys of a shipped profile that inference-perf interprets differently.
 fn differences(name: &str) -> &'static [&'static str] {
     match name {
         "agentic_code_generation" => &[
@@ -251,7 +251,7 @@ fn every_shipped_profile_renders_before_the_model_is_known() {
 
 #[test]
 fn the_text_that_goes_to_the_pod_reads_back_to_the_same_workload() {
-    // Texts that look like something else have to survive the writing.
+    // Texts that look like another type have to survive the writing.
     let mended = ["load.stages.0.rate=2.5", "server.model_name='yes'", "api.headers={x-a: '007', x-b: 'a: b'}"];
     for pairs in [&[][..], &mended] {
         let ready = prepared(sanity(), &[], pairs).unwrap();
@@ -305,7 +305,7 @@ fn an_override_can_mend_what_was_left_open() {
     check_error(&template, &[], &[], &error);
     assert!(prepared(&template, &[], &[&format!("{path}=/m")]).is_ok());
     assert!(prepared(&template, &["FOLDER=/m"], &[]).is_ok());
-    // A value without effect needs none.
+    // A value without effect needs no notice.
     assert!(prepared(&format!("{}\ntokenizer: {{token: REPLACE_ENV_HF_TOKEN}}", sanity()), &[], &[]).is_ok());
 }
 
@@ -365,7 +365,7 @@ fn the_documented_run_is_one() {
     let ready = prepare(&run("m"), template, &variables, &texts(&profile["overrides"])).unwrap();
     assert_eq!(ready.workload.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r2", "r4", "r8"]);
     assert_eq!(ready.workload.timeouts.request, Some(Span(Duration::from_secs(60))));
-    // Nothing in it is overlooked.
+    // Every field is covered.
     let again = serde_json::to_value(&spec).unwrap();
     assert_eq!(again["profile"], *profile);
 }
@@ -503,7 +503,7 @@ fn a_window_after_the_end_of_its_stage_is_refused() {
         "spec.profiling.start: is 10s, and stage \"a\" sends requests for 5s only; write a time below 5s, or make the stage longer"
     );
     assert!(problem("5s", "closed: {concurrency: 2, duration: 5s}").contains("is 5s, and stage"));
-    // Requests that wait in the client make such a stage longer than its duration.
+    // Requests that wait in the client extend such a stage beyond its duration.
     assert_eq!(problem("10s", "open: {rate: 10, duration: 5s, maxConcurrency: 1}"), "");
     assert_eq!(problem("10s", "closed: {concurrency: 2, count: 5}"), "");
 }

@@ -14,12 +14,12 @@ use crate::{
 const MAX_VALUE_BYTES: usize = 1024;
 /// The longest name of a variable, in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// The most variables that a user may set; the CRD has the same bound.
+/// Maximum variables that a user may set; the CRD has the same bound.
 const MAX_COUNT: usize = 64;
-/// The most elements of a list that a user sets.
+/// Maximum elements of a list that a user sets.
 const MAX_LIST: usize = 256;
 
-/// The names after `REPLACE_ENV_` in templates of llm-d-benchmark, and the variables that they stand for.
+/// The names after `REPLACE_ENV_` in llm-d-benchmark's templates, and the corresponding variables.
 const ALIASES: [(&str, &str); 6] = [
     ("LLMDBENCH_DEPLOY_CURRENT_MODEL", "model"),
     ("LLMDBENCH_DEPLOY_CURRENT_TOKENIZER", "tokenizer"),
@@ -32,7 +32,7 @@ const ALIASES: [(&str, &str); 6] = [
 /// The facts of the run that are texts from outside of the profile.
 pub(crate) const FACTS: [&str; 5] = ["model", "tokenizer", "endpoint", "name", "namespace"];
 
-/// The variables of a template: the facts of the run, and those that the user set.
+/// The variables of a template: the facts of the run, and the user's variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variables {
     /// By name, as text.
@@ -110,14 +110,14 @@ impl Variables {
         self.values.get(name).map(String::as_str)
     }
 
-    /// The name of the variable that fills `REPLACE_ENV_<name>`, when there is one.
+    /// The name of the variable that fills `REPLACE_ENV_<name>`, if any.
     pub(crate) fn filling(&self, name: &str) -> Option<&str> {
         let name_here = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, it)| *it);
         name_here.into_iter().chain([name]).find_map(|it| self.values.get_key_value(it)).map(|(key, _)| key.as_str())
     }
 }
 
-/// A list for a loop may hold only numbers, texts and booleans.
+/// A list for a loop may contain only numbers, texts and booleans.
 fn check_list(path: &str, text: &str, findings: &Findings) {
     match yaml::typed(text) {
         Err(message) => {

@@ -4,12 +4,12 @@ use serde_json::{Number, Value};
 
 use crate::problem::{Findings, Problem, first_line, quoted};
 
-/// The most bytes of a rendered profile: it has to fit into a ConfigMap of 1 MiB together with the run.
+/// Maximum bytes of a rendered profile: it has to fit into a ConfigMap of 1 MiB together with the run.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// The most values of a profile, after its aliases are expanded. A stage has three.
+/// Maximum values of a profile, after its aliases are expanded. A stage has three.
 const MAX_NODES: usize = 50_000;
 
-/// Reads one YAML or JSON document. The bound on its values counts what aliases expand to.
+/// Reads one YAML or JSON document. The bound on the number of values includes expanded aliases.
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let (value, problems) = read_all(text)?;
     problems.into_iter().next().map_or(Ok(value), Err)
@@ -25,10 +25,10 @@ pub(crate) fn bounded(text: &str) -> Result<&str, Problem> {
     Ok(text)
 }
 
-/// Reads one document. Values that cannot be used, such as `.nan`, are returned as problems beside it.
+/// Reads one document. Unusable values, such as `.nan`, are returned as problems.
 pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     let text = bounded(text)?;
-    // The first reader has good messages. The second one keeps words such as yes and off as texts.
+    // The first reader has good messages. The second reader keeps words such as yes and off as texts.
     let document = crds::yaml::read(text).map_err(from_yaml_problem)?;
     let problems = document.map(|it| it.problems).unwrap_or_default();
     let twice = |it: &&crds::yaml::Problem| it.message.starts_with("is given twice");
@@ -64,8 +64,8 @@ fn from_yaml_problem(problem: crds::yaml::Problem) -> Problem {
 
 pub(crate) use crds::yaml::write;
 
-/// A value as a user types it on one line: true, yes, false and no are booleans, then come integers and decimal numbers,
-/// then null, lists `[1, 2]`, mappings `{a: 1}` and texts in quotes as YAML has them; all else is text.
+/// A value as a user types it on one line: true, yes, false and no are booleans, then integers and decimal numbers, then null, lists `[1,
+/// 2]`, mappings `{a: 1}` and quoted texts in YAML syntax; everything else is text.
 ///
 /// # Errors
 /// A list, mapping or quoted text that YAML cannot read.

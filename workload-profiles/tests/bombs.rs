@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-/// The most memory of the whole process, in KiB.
+/// Maximum memory of the whole process, in KiB.
 const MAX_MEMORY_KIB: u64 = 64 << 10;
 /// The longest profile, in bytes.
 const MAX_TEXT: usize = 256 << 10;
@@ -74,7 +74,7 @@ fn cpu() -> u64 {
     text.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// The most memory that the process had, in KiB.
+/// Peak memory of the process, in KiB.
 fn peak_memory() -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find(|it| it.starts_with("VmHWM")).unwrap();
@@ -85,7 +85,7 @@ fn peak_memory() -> u64 {
 fn no_template_takes_endless_time_or_memory() {
     let run = crate::common::run("target: {url: 'http://server:8000', model: m}");
     let variables = workload_profiles::variables(&run, &BTreeMap::new()).unwrap();
-    // What the process has without a bomb is the test's own.
+    // Without a bomb, the test itself accounts for the process's memory.
     let bombs = bombs();
     let mut longest = 0;
     for (name, template, overrides) in &bombs {

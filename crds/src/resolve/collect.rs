@@ -1,4 +1,4 @@
-//! Which results folder is reported in place of a load.
+//! Which results folder is reported instead of sending a load.
 
 use super::{Errors, claim};
 use crate::{

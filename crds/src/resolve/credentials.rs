@@ -1,8 +1,8 @@
-//! What may hold a credential, and is shown without it.
+//! Recognizes values that may contain a credential, and redacts them.
 
 use std::borrow::Cow;
 
-/// What stands in place of a secret, in messages and in files.
+/// Replaces a secret in messages and files.
 pub const REDACTED: &str = "<redacted>";
 
 /// The URL for messages and files. The text before an `@`, a name and a password, is replaced.
@@ -15,7 +15,7 @@ pub fn without_credentials(url: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a key, a header or a flag of this name holds a credential. Case, and hyphens in place of underscores, make no difference.
+/// Whether a key, header or flag with this name contains a credential. Ignores case, and treats hyphens like underscores.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
     // Also as they end names without a separator: `accessToken`, `secretkey`.

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct FieldError {
-    /// Where, such as `spec.target.url`.
+    /// The path of the field, such as `spec.target.url`.
     pub path: String,
     /// What was found and what to do.
     pub message: String,

@@ -1,14 +1,14 @@
-//! Which files a profile may be given, and under which names.
+//! Which files a profile may receive, and under which names.
 
 use super::{Errors, claim, mounts};
 use crate::benchmark_run::{BenchmarkRunSpec, is_object_name};
 
-/// The most entries of a profile's files.
+/// Maximum entries of a profile's files.
 const MAX_FILES: usize = 16;
 /// The names of the operator's own files in the folder.
 const RESERVED: [&str; 3] = ["run.yaml", "spec.yaml", "profile.yaml"];
 
-/// What cannot be mounted as it is asked for.
+/// Reports files that cannot be mounted as the spec requests.
 pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let files = &spec.profile.files;
     let mut add = |path: String, message: String| errors.add(&path, &message);
@@ -50,7 +50,7 @@ pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// Whether a name can be one of a file in a mounted ConfigMap; Kubernetes keeps names with two dots before them for itself.
+/// Whether a name is valid for a file in a mounted ConfigMap. Kubernetes reserves names that begin with two dots.
 fn is_file_name(name: &str) -> bool {
     let allowed = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
     !name.is_empty() && name != "." && !name.starts_with("..") && name.bytes().all(allowed)

@@ -1,11 +1,11 @@
-//! What the user says of the hardware of the target, as the launcher gets it.
+//! The target's hardware as the user describes it, in the form that the launcher receives.
 
 use serde::{Deserialize, Serialize};
 
 use super::Errors;
 use crate::{benchmark_run as written, wording::quoted};
 
-/// The most accelerators, and the highest price of one for an hour.
+/// Maximum number of accelerators, and maximum price per accelerator and hour.
 const MOST: f64 = 1e6;
 /// The longest name of an accelerator, in characters.
 const MAX_NAME: usize = 64;
@@ -23,7 +23,7 @@ pub struct Hardware {
     pub price: Option<Price>,
 }
 
-/// What an accelerator costs.
+/// The price of an accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
@@ -33,7 +33,7 @@ pub struct Price {
     pub currency: String,
 }
 
-/// Checks what is written, and returns it with a price that is a number.
+/// Checks the written hardware, and returns it with its price as a number.
 pub(super) fn hardware(written: Option<&written::Hardware>, errors: &mut Errors) -> Option<Hardware> {
     const PATH: &str = "spec.target.hardware";
     let written = written?;

@@ -1,4 +1,4 @@
-//! Who a run is: its name, its UID, and what is derived from them.
+//! The identity of a run: its name, its UID, and names derived from them.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -23,7 +23,7 @@ pub struct RunIdentity {
     pub uid: String,
     /// Counted from 1.
     pub attempt: u32,
-    /// Which run of a series, counted from 1; absent where the load is run once.
+    /// Number within a series of repeats, counted from 1; absent if the load runs once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_number: Option<u32>,
 }
@@ -34,9 +34,9 @@ impl RunIdentity {
         RunIdentity { name: name.into(), namespace: namespace.into(), uid: uid.into(), attempt: 1, repeat_number: None }
     }
 
-    /// The name of the attempt: of its Job, its ConfigMap and its results folder in a cluster. It holds a part of the run's UID:
-    /// a second run of the same name must not use the objects or the folder of the first one. At most 58 bytes,
-    /// so that `<name>-<index>` is a host name.
+    /// The name of the attempt, used for its Job, its ConfigMap and its results folder in a cluster. It contains a part of the run's UID,
+    /// because a second run with the same name must not reuse the objects or the folder of the first run. At most 58 bytes, so that
+    /// `<name>-<index>` is a valid host name.
     pub fn attempt_name(&self) -> String {
         format!("{}-a{}", self.stem(), self.attempt)
     }
@@ -67,7 +67,7 @@ pub fn repeat_name(number: u32) -> String {
     format!("r{number}")
 }
 
-/// What is wrong with `metadata.generateName`; `None`: every name that the API server makes of it is one that a run may have.
+/// What is wrong with `metadata.generateName`; `None`: every name that the API server generates from it is valid for a run.
 pub fn generate_name_problem(prefix: &str) -> Option<String> {
     let plain = prefix.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');
     let fits =

@@ -1,4 +1,4 @@
-//! Where the server's metrics are read, and the checks of what a spec says about it.
+//! Where the server's metrics are read, and the checks of the spec's metrics fields.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use crate::{
     wording::quoted,
 };
 
-/// Sources of one run; each may have many addresses.
+/// Maximum sources per run; each may have many addresses.
 const MAX_SOURCES: usize = 32;
-/// Where servers tell their metrics by custom.
+/// The usual path of a server's metrics.
 pub const METRICS_PATH: &str = "/metrics";
 
 /// A source of metrics.
@@ -19,11 +19,11 @@ pub const METRICS_PATH: &str = "/metrics";
 pub struct MetricsEndpoint {
     /// The whole URL.
     pub url: String,
-    /// What the metrics are of.
+    /// What the metrics describe.
     pub kind: MetricsKind,
 }
 
-/// The sources that a spec names; `None`: it names none, and the target is tried.
+/// The sources that a spec names; `None`: it names none, and the launcher tries the target.
 pub(super) fn endpoints(
     spec: &BenchmarkRunSpec,
     namespace: &str,

@@ -1,6 +1,5 @@
-//! A spec, the settings of the place where it runs, and the defaults: together a [`ResolvedRun`], which is what the
-//! launcher gets as `run.yaml`. The only place that checks a field of the spec; [`effective`] is the only one that fills in
-//! defaults.
+//! Combines a spec, the settings of its environment and the defaults into a [`ResolvedRun`], which the launcher receives as `run.yaml`.
+//! Only this module checks fields of the spec; only [`effective`] fills in defaults.
 
 mod beside_errors;
 mod collect;
@@ -65,18 +64,18 @@ use crate::{
     wording::quoted,
 };
 
-/// All that the launcher needs to know beside the profile. No default is left open in it.
+/// Everything that the launcher needs besides the profile. All defaults are filled in.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedRun {
     /// Who the run is.
     pub run: RunIdentity,
-    /// Where the load goes.
+    /// The target of the load.
     pub endpoint: Endpoint,
     /// The replicas of the server that the operator started; absent: the launcher starts the server, or there are no several.
     pub server_replicas: Option<ServerReplicas>,
-    /// The server that the operator started for it; absent: it has another target, or none in a cluster.
+    /// The server that the operator started for this run; absent: the run has another target, or does not run in a cluster.
     pub server: Option<Box<ServerInPods>>,
     /// Where the server's metrics are read; absent: at the target, if it has any.
     pub metrics: Option<Vec<MetricsEndpoint>>,
@@ -84,7 +83,7 @@ pub struct ResolvedRun {
     pub api: Option<Api>,
     /// The version of HTTP to speak.
     pub http_version: HttpVersion,
-    /// The model to ask for; absent: the profile's, else the one that the server serves.
+    /// The model to request; absent: the profile's model, else the model that the server serves.
     pub model: Option<String>,
     /// The file with the bearer token.
     pub token_file: Option<PathBuf>,
@@ -92,15 +91,15 @@ pub struct ResolvedRun {
     pub ca_file: Option<PathBuf>,
     /// Where the launcher may not connect; absent outside of a cluster.
     pub egress: Option<Egress>,
-    /// What counts as a server that is ready.
+    /// When the server counts as ready.
     pub readiness_probe: ReadinessProbe,
     /// How long to wait for it.
     pub readiness_timeout: Span,
-    /// The accelerators behind the target; absent: the user does not tell.
+    /// The accelerators behind the target; absent: the user does not describe them.
     pub hardware: Option<Hardware>,
-    /// Whose format the profile is in.
+    /// The harness that defines the profile's format.
     pub harness: Harness,
-    /// Where the profile came from, for the report: a shipped profile's name, `inline`, or `configMap/<name>/<key>`.
+    /// The source of the profile, for the report: a shipped profile's name, `inline`, or `configMap/<name>/<key>`.
     pub profile_source: String,
     /// Every random draw derives from it.
     pub seed: Seed,
@@ -118,18 +117,18 @@ pub struct ResolvedRun {
     pub store_results: bool,
     /// The bucket that the results folder is uploaded to; absent: none.
     pub upload: Option<Upload>,
-    /// Which finished folders stay beside that of this run; absent: all.
+    /// Which finished folders are kept besides the folder of this run; absent: all.
     pub retention: Option<FolderRetention>,
     /// Whether the figures count although the results folder could not be written.
     pub storage_required: bool,
-    /// Bounds past which the figures do not count.
+    /// Bounds; outside them a run is not valid.
     pub validity: ValidityBounds,
-    /// What the run has to reach; absent: nothing.
+    /// The objectives of the run; absent: it has none.
     pub slo: Option<ResolvedSlo>,
     /// The window in which a profiler records the server; absent: none.
     pub profiling: Option<ResolvedProfiling>,
-    /// The earlier attempts whose results folder may be reported again. A folder alone proves nothing: whoever may create a run can write
-    /// to a shared claim. These are attempts whose Job the operator saw complete, and whose result was lost.
+    /// Earlier attempts with a results folder that may be reported again. The operator saw their Job complete, but their result was lost. The
+    /// folder alone is no proof: whoever may create a run can write to a shared claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
     /// The results folder on the claim that is reported in place of a load.
@@ -168,11 +167,11 @@ fn is_once(repeat: &u32) -> bool {
 /// The port on which a launcher in a pod answers `/ready` and `/metrics`.
 pub const STATUS_PORT: u16 = 8080;
 
-/// Checks a spec and fills in what it leaves out. The endpoint of a spec with a Gateway (`target.gatewayRef`, `target.server.gatewayRef`) is
-/// an empty URL.
+/// Checks a spec and fills in defaults. For a spec with a Gateway (`target.gatewayRef`, `target.server.gatewayRef`) the endpoint is an
+/// empty URL.
 ///
 /// # Errors
-/// Every field that is wrong, at once.
+/// All wrong fields.
 pub fn resolve(
     identity: RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -245,11 +244,11 @@ pub fn resolve(
     })
 }
 
-/// What the installation blocks, without the server that it starts itself.
+/// What the installation blocks, except the server that it starts itself.
 fn egress(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Egress> {
     let mut egress = settings.egress.clone()?;
     let own = server::called_host(run, spec, settings);
-    // A list without entries excepts nothing, and what blocks nothing needs no exception.
+    // An empty list makes no exceptions, and without blocked addresses no exception is needed.
     egress.allowed_hosts.extend(own.into_iter().flatten());
     Some(egress)
 }
@@ -289,7 +288,7 @@ fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// The API server stores such an image, and no container runtime starts it.
+/// The API server accepts such an image, but no container runtime starts it.
 fn check_image(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let image = spec.launcher.image.as_deref().unwrap_or_default();
     if image.chars().any(|it| it.is_whitespace() || it.is_control()) {
@@ -298,7 +297,7 @@ fn check_image(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// A rule of the definition says the same to the API server.
+/// A rule of the definition makes the API server refuse the same labels.
 fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     for label in spec.launcher.labels.keys() {
         if let Some(prefix) = RESERVED_LABELS.iter().find(|it| label.starts_with(**it)) {
@@ -311,7 +310,7 @@ fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// Otherwise the Job could create no pod, and the status could not say why.
+/// Otherwise the Job could not create a pod, and the status could not report why.
 fn check_service_account(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let name = spec.launcher.service_account_name.as_deref().filter(|it| !it.is_empty());
     if let Some(name) = name.filter(|it| !is_object_name(it)) {

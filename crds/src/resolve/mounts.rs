@@ -6,9 +6,9 @@ pub const TOKEN_FILE: &str = "/etc/benchwright/auth/token";
 pub const CA_FILE: &str = "/etc/benchwright/tls/ca.crt";
 /// The folder with the credentials of the bucket: a file for each key of the Secret.
 pub const S3: &str = "/etc/benchwright/s3";
-/// Our program in the container of a managed server, and its folder, which the server cannot write.
+/// The folder with our program in the container of a managed server. The server cannot write to it.
 pub const SERVER_TOOLS: &str = "/benchwright-tools";
-/// What is kept of a managed server in its container: its log, and the traces of a profiler.
+/// Kept output of a managed server in its container: its log, and a profiler's traces.
 pub const SERVER_OUTPUT: &str = "/benchwright-output";
 /// The traces.
 pub const SERVER_TRACES: &str = "/benchwright-output/traces";

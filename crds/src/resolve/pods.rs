@@ -1,4 +1,4 @@
-//! How the pods of launchers are secured: settings of an installation, which no run can change.
+//! Security settings for launcher pods. They belong to the installation; no run can change them.
 
 use std::{collections::BTreeMap, str::FromStr};
 
@@ -34,8 +34,8 @@ pub struct NetworkPolicySettings {
 /// The pods that may read the launcher's metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scraper {
-    /// Labels of their namespace; none: any namespace.
+    /// Labels of the scraper's namespace; empty: any namespace.
     pub namespace_labels: BTreeMap<String, String>,
-    /// Their labels; none: any pod.
+    /// Labels of the scraper's pods; empty: any pod.
     pub pod_labels: BTreeMap<String, String>,
 }

@@ -1,9 +1,9 @@
-//! Where the profile's text comes from, and the checks of what a spec says about it.
+//! Where the profile's text comes from, and the checks of the spec's profile fields.
 
 use super::{Errors, effective};
 use crate::benchmark_run::{BenchmarkRunSpec, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_PROMPT_SALT_BYTES};
 
-/// Where the profile's text comes from. Reading a ConfigMap or a shipped file is the caller's.
+/// Where the profile's text comes from. The caller reads the ConfigMap or the shipped file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProfileSource {
     /// A profile that ships.
@@ -15,7 +15,7 @@ pub enum ProfileSource {
 }
 
 impl ProfileSource {
-    /// The profile that a spec asks for; the sanity check of its harness when it asks for none.
+    /// The profile that a spec names; by default the sanity check of its harness.
     pub fn from_spec(spec: &BenchmarkRunSpec) -> ProfileSource {
         let profile = &spec.profile;
         match (&profile.name, &profile.inline, &profile.config_map_ref) {

@@ -1,5 +1,5 @@
-//! The window in which a profiler records the server, and the checks of what a spec says about it. Whether the load has the stage is
-//! for the reader of the profile to say.
+//! The window in which a profiler records the server, and the checks of the spec's profiling fields. The reader of the profile checks
+//! whether the load has the stage.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ const MAX_STAGE_CHARS: usize = 64;
 pub struct ResolvedProfiling {
     /// The profiler.
     pub kind: ProfilerKind,
-    /// The stage; absent: the only one.
+    /// The stage; absent: the load has only one stage.
     pub stage: Option<String>,
     /// When it begins, from the start of the stage; absent: at the end of the stage's warm-up.
     pub start: Option<Span>,
@@ -35,7 +35,7 @@ pub struct ResolvedProfiling {
     pub duration: Span,
 }
 
-/// The window of a spec; `None` where it has none.
+/// The window from a spec; `None` if the spec has none.
 pub(super) fn profiling(
     spec: &BenchmarkRunSpec,
     effective: &EffectiveSpec,
@@ -146,7 +146,7 @@ mod tests {
     fn assert_refused(more: &str, profiling: &str, expected: &str) {
         let spec = format!("{{target: {{url: 'http://h:1'}}, profiling: {profiling}{more}}}");
         let errors = check("", &spec).unwrap_err();
-        // A harness may refuse more of such a spec.
+        // Some harnesses refuse other parts of such a spec.
         let of_profiling: Vec<&String> = errors.iter().filter(|it| it.starts_with("spec.profiling")).collect();
         assert!(of_profiling.len() == 1 && of_profiling[0].starts_with(expected), "{spec}: {errors:?}");
     }

@@ -1,4 +1,4 @@
-//! What the place of a run decides.
+//! Settings that depend on where a run executes.
 
 use super::{Egress, NetworkPolicySettings, PodSecurity};
 use crate::benchmark_run::Resources;
@@ -22,9 +22,9 @@ pub struct Settings {
     pub pod_security: PodSecurity,
     /// The NetworkPolicy of each run; absent: runs have none.
     pub network_policy: Option<NetworkPolicySettings>,
-    /// Where the launcher may not connect; absent: nothing is refused but what is refused everywhere.
+    /// Where the launcher may not connect; absent: only addresses that are refused everywhere.
     pub egress: Option<Egress>,
-    /// Whether this cluster starts the server of a run that describes one.
+    /// Whether this cluster starts the servers that runs describe.
     pub managed_servers: bool,
 }
 

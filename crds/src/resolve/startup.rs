@@ -3,7 +3,7 @@
 use super::{EffectiveSpec, Errors, server::is_of_charts};
 use crate::benchmark_run::{BenchmarkRunSpec, Harness, Lifecycle};
 
-/// A server that is up has started already, and one that goes on is not started again.
+/// Refuses harness nop for a server that the run does not start. In a cluster it also refuses a series, which starts its server only once.
 pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, in_cluster: bool, errors: &mut Errors) {
     if effective.harness != Harness::Nop {
         return;

@@ -1,4 +1,4 @@
-//! Where the load goes, and the checks of what a spec says about it.
+//! The target of the load, and the checks of the spec's target fields.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ use crate::{
     wording::{listed, quoted},
 };
 
-/// The longest path that the address of a socket holds on Linux, in bytes.
+/// The longest socket path that Linux accepts, in bytes.
 const MAX_SOCKET_PATH: usize = 107;
 
-/// Where the load goes.
+/// The target of the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Endpoint {
@@ -26,7 +26,7 @@ pub enum Endpoint {
     Url(String),
     /// The embedded simulated vLLM.
     Simulator(SimulatorPreset),
-    /// A server that the launcher starts itself, and whose URLs exist once it runs.
+    /// A server that the launcher starts itself. Its URLs exist once it runs.
     Server(Box<ManagedServer>),
 }
 
@@ -51,7 +51,7 @@ pub(super) fn endpoint(
     errors: &mut Errors,
 ) -> Endpoint {
     let (target, namespace) = (&spec.target, run.namespace.as_str());
-    // What stands in place of a target that cannot be used, until the errors are reported.
+    // Replaces an unusable target until the errors are reported.
     let none = Endpoint::Simulator(SimulatorPreset::Gpu);
     match (&target.url, &target.service_ref, &target.gateway_ref, &target.simulator, &target.server) {
         (Some(url), None, None, None, None) => url_endpoint(url, namespace, errors),
@@ -102,7 +102,7 @@ fn server_endpoint(server: &Server, run: &RunIdentity, settings: &Settings, erro
     let in_cluster = !run.namespace.is_empty();
     let managed = super::server::resolve(server, if in_cluster { Place::Cluster } else { Place::Laptop }, errors);
     if is_of_charts(server) {
-        // As of a Gateway: the URL stands in objects of the cluster.
+        // As with a Gateway, objects of the cluster contain the URL.
         return Endpoint::Url(String::new());
     }
     if in_cluster {
@@ -119,7 +119,7 @@ fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, 
     Endpoint::Url(service_url(service, "spec.target.serviceRef", namespace, settings, errors))
 }
 
-/// The URL of a Gateway stands in objects of the cluster. [`super::resolve`] leaves it empty, and its caller fills it in.
+/// Objects of the cluster contain the URL of a Gateway. [`super::resolve`] leaves it empty, and its caller fills it in.
 fn gateway_endpoint(namespace: &str, errors: &mut Errors) -> Endpoint {
     if namespace.is_empty() {
         errors.add("spec.target.gatewayRef", "needs a cluster; outside one, set url to the address of the Gateway");
@@ -153,8 +153,8 @@ pub(super) fn check_ca(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// The model to ask for: that of the target, or the one that its managed server surely serves; `None`: the profile's, or the one that is
-/// served.
+/// The model to request: the target's model, or the model that its managed server certainly serves; `None`: the profile's model, or the
+/// model that the server reports.
 pub(super) fn model(spec: &BenchmarkRunSpec) -> Option<String> {
     let written = spec.target.model.clone().filter(|it| !it.is_empty());
     written.or_else(|| spec.target.server.as_ref().and_then(served_model).filter(|it| is_plain(it)))

@@ -189,7 +189,7 @@ fn a_server_of_a_cluster_is_called_by_the_names_of_its_objects() {
     // Whatever networks of the cluster are blocked.
     let allowed = two.egress.unwrap().allowed_hosts;
     assert_eq!(allowed[0], "chat-0bfe93-server.bench.svc.cluster.local");
-    // The launcher calls each of several replicas, as distribution says.
+    // The launcher calls each of several replicas, according to `distribution`.
     assert_eq!(run("engine: Simulator").server_replicas, None);
     let two = run("engine: Simulator, replicas: 2, port: 81, distribution: LeastOutstanding").server_replicas.unwrap();
     let name = "http://chat-0bfe93-pods.bench.svc.cluster.local:81";

@@ -1,4 +1,4 @@
-//! The bucket that results are uploaded to: its checks, and where the objects lie in it.
+//! The bucket that receives the results: its checks, and the keys of the objects.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::{
     wording::quoted,
 };
 
-/// The longest upload that may be asked for: a day, in seconds.
+/// Maximum length of an upload: a day, in seconds.
 const MAX_SECONDS: u32 = 86_400;
 /// The longest prefix, in bytes: a URI of the status has at most 1,024.
 const MAX_PREFIX: usize = 512;
@@ -28,13 +28,13 @@ const MAX_PREFIX: usize = 512;
 pub struct Upload {
     /// The URL of the server, without a slash at its end.
     pub endpoint: String,
-    /// Whether the bucket stands in the path of a request, and not in its host.
+    /// Whether the bucket is in the request's path instead of its host.
     pub path_style: bool,
     /// The name of the bucket.
     pub bucket: String,
     /// The region that requests are signed for.
     pub region: String,
-    /// What the keys of all objects begin with: the prefix of the spec and the namespace, without a slash at the end.
+    /// The common prefix of all object keys: the prefix of the spec and the namespace, without a trailing slash.
     pub prefix: String,
     /// The folder with the credentials, a file for each key of the Secret.
     pub credentials: PathBuf,
@@ -43,12 +43,12 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Where the results folders lie, such as `s3://bench/runs/team-a`.
+    /// The URI of the results folders, such as `s3://bench/runs/team-a`.
     pub fn uri(&self) -> String {
         format!("s3://{}/{}", self.bucket, self.prefix)
     }
 
-    /// The URL that requests go to, without path: its host is what the launcher connects to.
+    /// The URL of the server, without a path. The launcher connects to its host.
     pub fn server(&self) -> String {
         match self.endpoint.split_once("://") {
             Some((scheme, host)) if !self.path_style => format!("{scheme}://{}.{host}", self.bucket),
@@ -57,8 +57,7 @@ impl Upload {
     }
 }
 
-/// Where the results folders of a namespace lie, as the beginning of a URI: `pvc://<claim>`, or `s3://<bucket>/<prefix>`. `None`: none
-/// are kept.
+/// The beginning of the URIs of a namespace's results folders: `pvc://<claim>`, or `s3://<bucket>/<prefix>`. `None`: no folders are kept.
 pub fn results_uri(storage: &Storage, namespace: &str) -> Option<String> {
     match (&storage.pvc, &storage.s3) {
         (Some(claim), _) => Some(format!("pvc://{}", claim.claim_name)),
@@ -71,7 +70,7 @@ fn prefix(s3: &S3, namespace: &str) -> String {
     s3.prefix.as_ref().map_or_else(|| namespace.to_owned(), |it| format!("{it}/{namespace}"))
 }
 
-/// The upload of a run. `None` where there is none, as outside of a cluster.
+/// The upload of a run. `None` without an upload, and outside a cluster.
 pub(super) fn upload(
     spec: &BenchmarkRunSpec,
     storage: &Storage,
@@ -125,7 +124,7 @@ pub(super) fn upload(
     }
     let s3 = storage.s3.as_ref().filter(|_| !namespace.is_empty())?;
     Some(Upload {
-        // The certificates of Amazon have a star for one label, so that a bucket with a dot stands in the path.
+        // Amazon's wildcard certificates cover one label. A bucket with a dot is therefore part of the path.
         path_style: written.endpoint.is_some() || s3.bucket.contains('.'),
         endpoint: s3.endpoint.clone(),
         bucket: s3.bucket.clone(),

@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-/// What is wrong with the URL of a target outside of a cluster, where it may be the path of a socket, too.
+/// What is wrong with a target URL outside a cluster, where the target may also be a socket path.
 pub(super) fn local_url_problem(url: &str) -> Option<&'static str> {
     match ["http://", "https://"].iter().any(|it| url.starts_with(it)) {
         true => url_problem(url),

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::{Errors, effective};
 use crate::{units::Span, wording::quoted};
 
-/// Bounds past which the figures do not count.
+/// Bounds; outside them a run is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidityBounds {
-    /// At least so many requests must succeed.
+    /// Minimum number of successful requests.
     pub min_successful_requests: u64,
     /// The largest share of requests that may fail, 0 to 1.
     pub max_error_ratio: f64,
@@ -19,21 +19,21 @@ pub struct ValidityBounds {
     pub max_send_lag_p99: Span,
     /// The largest 99th percentile of the receive delay.
     pub max_receive_delay_p99: Span,
-    /// The largest share of its time that a load thread may use a CPU or wait for one; this and all shares: 0 to 1.
+    /// Maximum share of its time that a load thread may use a CPU or wait for one. All shares range from 0 to 1.
     pub max_cpu_share: f64,
-    /// The largest share of periods in which the CPU limit was reached.
+    /// Maximum share of periods in which the launcher reached its CPU limit.
     pub max_throttled_share: f64,
     /// The largest share of the machine's CPU time that may go to others.
     pub max_steal_share: f64,
-    /// The largest share of reads that held several tokens and came late.
+    /// Maximum share of reads that arrived late and contained several tokens.
     pub max_coalesced_read_share: f64,
-    /// The largest share of time in which the launcher could not run.
+    /// Maximum share of time in which the launcher could not run.
     pub max_stalled_share: f64,
     /// The largest step of the clock, and the longest sleep of the machine.
     pub max_clock_step: Span,
 }
 
-/// The bounds of a spec that names none.
+/// The default bounds.
 impl Default for ValidityBounds {
     fn default() -> Self {
         bounds(&effective::validity(&Default::default()), &mut Errors::default())
@@ -54,7 +54,7 @@ pub(super) fn bounds(spec: &effective::Validity, errors: &mut Errors) -> Validit
     let mut share = |field: &str, text: &str| {
         let share = text.parse().unwrap_or(f64::NAN);
         if !(0.0..=1.0).contains(&share) {
-            // A number is told as it was written, without quotes.
+            // A number is shown as it was written, without quotes.
             let found = if share.is_nan() { quoted(text) } else { text.to_owned() };
             let problem = format!("is {found}; write a number from 0 to 1, such as 0.01");
             errors.add(&format!("spec.validity.{field}"), &problem);

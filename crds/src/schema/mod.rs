@@ -15,14 +15,14 @@ use crate::{
     yaml::{Content, Entry, Node, Problem, child},
 };
 
-/// The definitions as the chart ships them; a test holds them against the types.
+/// The definitions as the chart ships them; a test compares them with the types.
 const RUN_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.yaml");
 const SCHEDULE_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkschedules.yaml");
 
 static RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(RUN_CRD));
 static SCHEDULE_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(SCHEDULE_CRD));
 
-/// The schema of a whole file. The API server has one of its own for `metadata`.
+/// The schema of a whole file. The API server checks `metadata` with its own schema.
 fn of_file(crd: &str) -> Value {
     let crd: Value = serde_saphyr::from_str(crd).expect("the generated definition is YAML");
     let text = json!({"type": "string"});
@@ -46,7 +46,7 @@ fn of_file(crd: &str) -> Value {
     })
 }
 
-/// Names that a field or a value had before, and what to write now.
+/// Former names of fields and values, and their current names.
 const RENAMED: [(&str, &str); 5] = [
     ("spec.policy", "execution"),
     ("spec.ttlSecondsAfterFinished", "cleanup.run, with afterSuccessSeconds and afterFailureSeconds"),
@@ -58,12 +58,11 @@ const RENAMED: [(&str, &str); 5] = [
 /// A file that was checked against the schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// What of it is right; a value that is wrong is left out. Empty values are left out too: a field then has its default,
-    /// as in a cluster.
+    /// The valid part of the document. Invalid and empty values are left out; their fields then have their defaults, as in a cluster.
     pub value: Value,
     /// All that is wrong.
     pub problems: Vec<Problem>,
-    /// Entries of mappings, such as variables, that are empty. The API server drops them without a word.
+    /// Empty entries of mappings, such as variables. The API server drops them silently.
     pub dropped: Vec<Problem>,
 }
 
@@ -89,7 +88,7 @@ struct Checker {
 }
 
 impl Checker {
-    /// The value as far as it is right; `None` and a problem where it is wrong.
+    /// The valid part of the value; `None` and a problem if it is invalid.
     fn value(&mut self, schema: &Value, node: &Node, path: &str) -> Option<Value> {
         let kind = schema["type"].as_str();
         match (&node.content, kind) {
@@ -138,7 +137,7 @@ impl Checker {
             let inner = child(path, &entry.key);
             let known = &schema["properties"][&entry.key];
             let value = match (known, &schema["additionalProperties"]) {
-                // As the API server does it: what is empty is not there.
+                // As in the API server, an empty value counts as absent.
                 (Value::Object(_), _) if entry.value.is_null() => None,
                 (Value::Object(_), _) => self.value(known, &entry.value, &inner),
                 (_, Value::Object(_)) if entry.value.is_null() => {
@@ -178,7 +177,7 @@ impl Checker {
             (Some((_, new)), _) => format!("it is called {new}"),
             (None, Some(name)) => format!("did you mean {name}?"),
             (None, None) => {
-                // A field within a neighbour is nearer than one of another part of the spec.
+                // A field within a sibling is a better suggestion than a field in another part of the spec.
                 let (mut within, mut elsewhere) = (Vec::new(), Vec::new());
                 find(schema, path, &entry.key, &mut within);
                 find(&RUN_SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);

@@ -1,4 +1,4 @@
-//! What a field takes, as a schema has it: the check of a single value, and the words that tell a user what to write.
+//! What a field accepts, according to its schema: the check of a single value, and the text that tells a user what to write.
 
 use regex::Regex;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{
     yaml::{Content, Node},
 };
 
-/// What a text of each pattern is, for people. A test holds the list against the schema.
+/// Describes each pattern for users. A test compares the list with the schema.
 pub(super) const PATTERNS: [(&str, &str); 18] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
@@ -47,11 +47,11 @@ pub(super) const PATTERNS: [(&str, &str); 18] = [
     ),
 ];
 
-/// The URL of a target in a cluster. Outside of one there are sockets too, and [`crate::resolve`] tells more exactly what is
-/// wrong with a URL, without the password in it.
+/// The URL of a target in a cluster. Outside a cluster sockets are allowed too, and [`crate::resolve`] describes errors in a URL more
+/// exactly, without its password.
 const URL: &str = r"^https?://(\[[0-9a-fA-F:.]+\]|[-._a-zA-Z0-9]+)(:[0-9]{1,5})?(/[^\s?#@]*)?$";
 
-/// Whether a value of the right type is one that the field takes.
+/// Whether the field accepts a value of the right type.
 pub(super) fn accepts(schema: &Value, value: &Value) -> bool {
     let number = value.as_f64();
     let least = schema["minimum"].as_f64();
@@ -117,7 +117,7 @@ fn choice(choices: &[Value], node: &Node) -> String {
         Content::Scalar(_, written) => written.as_str(),
         Content::List(_) | Content::Mapping(_) => "",
     };
-    // No rows are kept for `Off` of old files, and for what YAML makes of it.
+    // `Off` in old files, also in the form that YAML reads, is now `None`.
     let renamed = (found.eq_ignore_ascii_case("off") && names.contains(&"None")).then_some("None");
     match renamed.or_else(|| nearest(found, names.iter().copied()).filter(|_| !found.is_empty())) {
         Some(name) => format!("did you mean {name}? {all}"),

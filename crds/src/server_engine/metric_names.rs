@@ -1,11 +1,11 @@
-//! The words in which the names of Prometheus metrics are written.
+//! The types that describe the names of Prometheus metrics.
 
 /// The metrics of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MetricNames {
-    /// With which the names of its metrics begin, and those of no other server.
+    /// Prefixes of its metric names. No other server uses them.
     pub prefixes: &'static [&'static str],
-    /// Those that are kept, without `_total`, `_bucket`, `_sum` and `_count`.
+    /// The metrics to keep, without `_total`, `_bucket`, `_sum` and `_count`.
     pub families: &'static [Family],
 }
 
@@ -58,7 +58,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role of the older name of the same figure, which counts where an address has no metric with the newer one.
+    /// The role of the older name of the same figure. It is used if an address has no metric with the newer name.
     pub fn old(self) -> Option<Role> {
         match self {
             Role::Itl => Some(Role::OldItl),
@@ -68,8 +68,7 @@ impl Role {
         }
     }
 
-    /// Whether the counter goes on when the server begins again, and so does not begin at zero where it is new to us: energy
-    /// counts from the load of the driver.
+    /// Whether the counter survives a restart of the server, so that it need not start at zero: energy counts from the load of the driver.
     pub fn is_absolute(self) -> bool {
         self == Role::GpuEnergy
     }

@@ -66,14 +66,14 @@ impl ServerEngine {
         self.row().title
     }
 
-    /// The engines whose logs of a start are known.
+    /// The engines with a known startup log.
     pub fn with_startup_log() -> impl Iterator<Item = (ServerEngine, &'static StartupLog)> {
         ServerEngine::ALL.into_iter().filter_map(|it| Some((it, it.row().startup_log.as_ref()?)))
     }
 }
 
 impl MetricsKind {
-    /// The engine whose own metrics these are. `None`: they are of no model server, or not known.
+    /// The engine that these metrics belong to. `None`: they belong to no model server, or to an unknown one.
     pub fn engine(self) -> Option<ServerEngine> {
         ServerEngine::ALL.into_iter().find(|it| it.row().metrics.is_some() && it.row().metrics_kind == self)
     }

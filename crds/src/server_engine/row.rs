@@ -1,22 +1,22 @@
-//! Which facts describe a server engine.
+//! The facts that describe a server engine.
 
 use super::{metric_names::MetricNames, metrics_kind::MetricsKind, startup_log::Text};
 
-/// Everything about a server engine that is plain data. Code that differs between engines, such as the parsers of logs, is chosen by
-/// these facts where one fact decides.
+/// Everything about a server engine that is plain data. Code that differs between engines, such as log parsers, is selected by these facts
+/// where one fact is enough.
 #[derive(Debug, PartialEq)]
 pub struct Row {
     /// The name in a spec.
     pub name: &'static str,
     /// The name in reports, as its makers write it.
     pub title: &'static str,
-    /// The name of a server of this engine that Benchwright starts, in a status and a report.
+    /// The display name of a managed server with this engine, in a status and a report.
     pub managed_title: &'static str,
-    /// The name in JSON documents, and the one by which a server calls itself.
+    /// The name in JSON documents, and the name that a server reports for itself.
     pub id: &'static str,
-    /// What is started where a spec names no command.
+    /// The default program, for a spec without a command.
     pub program: Program,
-    /// How the program is told its model. `None`: only its author knows.
+    /// How the program receives its model. `None`: only its author knows.
     pub model: Option<ModelArgument>,
     /// Whether it cannot start without a model.
     pub needs_model: bool,
@@ -24,32 +24,32 @@ pub struct Row {
     pub options: Options,
     /// The path that answers with 200 when the server is ready.
     pub health_path: &'static str,
-    /// The path that answers with JSON whose `version` is that of the engine. `None`: no such path is known.
+    /// A path that returns JSON with the engine's version in `version`. `None`: no such path is known.
     pub version_path: Option<&'static str>,
     /// Whether it has vLLM's sleep mode: the option, the variable and the paths.
     pub has_sleep_mode: bool,
-    /// How it is started with a profiler. `None`: it is not known.
+    /// How it is started with a profiler. `None`: unknown.
     pub profiler: Option<Profiler>,
-    /// What its metrics are. The simulator has those of vLLM.
+    /// The kind of its metrics. The simulator has vLLM's metrics.
     pub metrics_kind: MetricsKind,
-    /// The names of metrics that no other engine has. `None`: it has none of its own.
+    /// The metric names that no other engine has. `None`: it has no distinct names.
     pub metrics: Option<&'static MetricNames>,
-    /// The log of its start. `None`: it has no texts of its own.
+    /// The texts of its startup log. `None`: it has no specific texts.
     pub startup_log: Option<StartupLog>,
 }
 
-/// What is started where a spec names no command.
+/// The default program, for a spec without a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// A program of the machine or the image, and what comes before its arguments.
+    /// A program on the machine or in the image, and its first arguments.
     Words(&'static [&'static str]),
     /// A subcommand of Benchwright's own program.
     Own(&'static str),
-    /// Nothing: the spec has to name the command, or the image has it.
+    /// No default: the spec has to name the command, or the image contains it.
     Unknown,
 }
 
-/// How a program is told its model.
+/// How a program receives its model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelArgument {
     /// The option, without dashes.
@@ -63,13 +63,13 @@ pub struct ModelArgument {
 pub struct Options {
     /// The fields of `spec.target.server` that become options: the name of the field, and of the option.
     pub of_fields: &'static [(&'static str, &'static str)],
-    /// Those of these fields that have no effect.
+    /// Which of these fields have no effect.
     pub ignored_fields: &'static [&'static str],
     /// What to do about a field without an effect. Empty: every field has an effect.
     pub remedy: &'static str,
-    /// Further names of an option, and its canonical name, beside those that all engines have.
+    /// Further names of an option, each with the canonical name, in addition to the aliases that all engines have.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Options that this release knows, beside `of_fields`. `None`: any option is taken for known.
+    /// Options that this release knows, in addition to `of_fields`. `None`: every option counts as known.
     pub known: Option<&'static [&'static str]>,
     /// Whether `--no-` and the name turns an option off.
     pub has_negation: bool,
@@ -78,23 +78,23 @@ pub struct Options {
 /// How an engine is started with a profiler. Its start and stop are `/start_profile` and `/stop_profile`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profiler {
-    /// How it is told the folder of its traces.
+    /// How it receives the folder for its traces.
     pub folder: TraceFolder,
-    /// What adds the ranges of layers to a trace of CUDA.
+    /// The switch that adds layer ranges to a CUDA trace.
     pub layer_ranges: Option<LayerRanges>,
     /// How a person starts it with a profiler that writes to `/traces`.
     pub hint: &'static str,
 }
 
-/// How an engine is told the folder of its traces.
+/// How an engine receives the folder for its traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFolder {
-    /// A JSON value, which also chooses CUDA's profiler. Where the environment has the variable, which older releases take, the
-    /// option is left out.
+    /// A JSON value, which also selects CUDA's profiler. The option is left out if the environment contains the variable, which older releases
+    /// read.
     Config { option: &'static str, older_variable: &'static str },
     /// A variable. CUDA's profiler is chosen by the request that starts it.
     Variable(&'static str),
-    /// An option whose value is the folder.
+    /// An option that contains the folder.
     Option(&'static str),
 }
 
@@ -107,7 +107,7 @@ pub struct LayerRanges {
     pub flag: &'static str,
 }
 
-/// What the log of a start has.
+/// The texts of a startup log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StartupLog {
     /// The form in which the arguments are printed.

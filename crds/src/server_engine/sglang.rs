@@ -1,4 +1,4 @@
-//! SGLang. The options are those of 0.4 and 0.5, without what is rare. The metrics are those of its production metrics page.
+//! SGLang. The common options of versions 0.4 and 0.5. The metrics are from its production metrics page.
 
 use super::{
     metric_names::{
@@ -32,7 +32,7 @@ pub(super) const ROW: Row = Row {
             ("tensorParallelSize", "tensor-parallel-size"),
             ("maxModelLen", "context-length"),
             ("maxNumSeqs", "max-running-requests"),
-            // The share of the memory for weights and KV cache, which is nearest to what the field means for vLLM.
+            // The share of memory for weights and KV cache, the closest match to vLLM's meaning of the field.
             ("gpuMemoryUtilization", "mem-fraction-static"),
             ("dtype", "dtype"),
             ("quantization", "quantization"),

@@ -19,7 +19,7 @@ pub(super) const ROW: Row = Row {
         ignored_fields: &["tensorParallelSize", "gpuMemoryUtilization", "dtype", "quantization", "loadFormat"],
         remedy: "the simulated server computes nothing; take it out",
         aliases: &[],
-        // It refuses what it does not know.
+        // It refuses unknown options.
         known: None,
         has_negation: false,
     },

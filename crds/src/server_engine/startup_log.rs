@@ -1,4 +1,4 @@
-//! The words in which the facts about the log of a starting server engine are written.
+//! The types that describe the log of a starting server engine.
 //!
 //! The texts of all versions of an engine are in one list: a log may not name its version, and builds from source have texts of both sides
 //! of a release.
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Text {
     pub text: &'static str,
-    /// Whether a message begins with it. Else it may stand anywhere in the line.
+    /// Whether the message begins with the text. Otherwise the text may appear anywhere in the line.
     pub begins_message: bool,
     pub roles: &'static [Role],
-    /// The releases, or the dates of logs, in which it was seen.
+    /// The releases, or the dates of logs, in which the text was seen.
     pub seen_in: &'static str,
     pub known: Known,
 }
@@ -27,7 +27,7 @@ pub enum Role {
     Starts(StepName),
     /// The lower number is the better end, where a process prints both.
     Ends(StepName, u8),
-    /// The first number behind the text, or behind these words after it.
+    /// The first number after the text, or after these words that follow it.
     Number(Figure, &'static str),
 }
 
@@ -64,7 +64,7 @@ impl Text {
     }
 }
 
-/// A step, in the order of a start. The names are those of llm-d-benchmark's nop, and two of ours.
+/// A step, in startup order. The names are from llm-d-benchmark's nop, plus two of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum StepName {
     #[serde(rename = "Detect Platform")]
@@ -129,7 +129,7 @@ impl StepName {
     }
 }
 
-/// A number that an engine prints. Its first line counts: with several workers, that of the first one to print it.
+/// A number that an engine prints. The first line with it counts: with several workers, the line of the first worker to print it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Figure {
@@ -165,7 +165,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it stands behind a number.
+    /// The unit as it appears after a number.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Seconds => "s",

@@ -1,5 +1,5 @@
-//! vLLM. The options are those of 0.6 to 0.11, without what is rare. The metrics are those of `vllm/v1/metrics/loggers.py` (0.16 and 0.32)
-//! and `vllm/engine/metrics.py` (before v1).
+//! vLLM. The common options of versions 0.6 to 0.11. The metrics are from `vllm/v1/metrics/loggers.py` (0.16 and 0.32) and
+//! `vllm/engine/metrics.py` (before v1).
 
 use super::{
     metric_names::{
@@ -52,7 +52,7 @@ pub(super) const ROW: Row = Row {
     startup_log: Some(StartupLog { arguments: ArgumentsForm::Dictionary, texts: TEXTS }),
 };
 
-/// The simulator knows some of them, and none of the others.
+/// The simulator knows only some of these.
 pub(super) const FIELDS: &[(&str, &str)] = &[
     ("tensorParallelSize", "tensor-parallel-size"),
     ("maxModelLen", "max-model-len"),

@@ -1,5 +1,5 @@
-//! One YAML document as a tree of values with their places, read as kubectl reads it: the same file means the same on a
-//! laptop and in a cluster, or is refused here.
+//! One YAML document as a tree of values with their places, read like kubectl reads it. A file has the same meaning on a laptop and in a
+//! cluster, or is refused here.
 //!
 //! kubectl's reader follows YAML 1.1, where `off` is false and `010` is eight; the reader behind the other files of this
 //! project follows YAML 1.2. [`scalar`] has the rules.
@@ -16,7 +16,7 @@ use crate::wording::{cut, named, quoted};
 use scalar::Reading;
 use syntax::advice;
 
-/// The most values that a document may hold after its aliases are filled in; a BenchmarkRun with everything has 400.
+/// Maximum values in a document after aliases are expanded; a BenchmarkRun with all fields has 400.
 const MAX_NODES: usize = 50_000;
 /// How deep values may be nested; a BenchmarkRun has eight levels.
 const MAX_DEPTH: usize = 64;
@@ -36,12 +36,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong at a place of a document: `spec.seed, line 3 column 9: is "x"; write a whole number`.
+/// A problem at a place in a document: `spec.seed, line 3 column 9: is "x"; write a whole number`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Where in the text, where that is known.
     pub place: Option<Place>,
-    /// Which field; empty for the document as a whole.
+    /// The path of the field; empty for the document as a whole.
     pub path: String,
     /// What was found and what to do.
     pub message: String,
@@ -63,11 +63,11 @@ impl fmt::Display for Problem {
 pub struct Node {
     /// Where it begins.
     pub place: Place,
-    /// What it is.
+    /// The value itself.
     pub content: Content,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// A single value, and how it was written.
@@ -83,18 +83,18 @@ pub enum Content {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The place of the key.
     pub place: Place,
     /// The value.
     pub value: Node,
 }
 
-/// A document, and what of it cannot be used although the rest can be read.
+/// A document, and the problems that do not prevent reading its other parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The values.
     pub root: Node,
-    /// Keys that stand twice, tags, numbers that are read in two ways.
+    /// Duplicate keys, tags, and ambiguous numbers.
     pub problems: Vec<Problem>,
     /// Keys without quotes that kubectl reads as true, false or null.
     pub ambiguous_keys: Vec<Problem>,
@@ -109,7 +109,7 @@ impl Node {
         }
     }
 
-    /// The text, where it is one.
+    /// The text; `None` for any other value.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar(Value::String(text), _) => Some(text),
@@ -117,12 +117,12 @@ impl Node {
         }
     }
 
-    /// Whether nothing stands there.
+    /// Whether the value is null or absent.
     pub fn is_null(&self) -> bool {
         matches!(self.content, Content::Scalar(Value::Null, _))
     }
 
-    /// Where the value of a dotted path is; of what is not there, the nearest place around it.
+    /// The place of the value at a dotted path; for an absent value, the nearest enclosing place.
     pub fn place_of(&self, path: &str) -> Place {
         let mut at = self;
         let mut place = self.place;
@@ -175,7 +175,7 @@ pub fn write(value: &serde_json::Value) -> String {
     if clear.is_some_and(|it| it.root.to_json() == *value) { text } else { format!("{value:#}\n") }
 }
 
-/// Reads one document. `None` for a text that holds nothing.
+/// Reads one document. `None` for an empty text.
 ///
 /// # Errors
 /// A text that is no YAML, or that is larger than any document of this project.
@@ -213,7 +213,7 @@ pub fn read(text: &str) -> Result<Option<Document>, Problem> {
 struct Reader<'a> {
     text: &'a str,
     parser: Parser<'a, StrInput<'a>>,
-    /// By their number: the value and its count of nodes; `None` while the value is being read.
+    /// Anchors by number: the value and its node count; `None` while the value is being read.
     anchors: HashMap<usize, Option<(Node, usize)>>,
     nodes: usize,
     problems: Vec<Problem>,
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
             _ => (0, Content::Scalar(Value::Null, String::new())),
         };
         let node = Node { place, content };
-        // 0 stands for no anchor.
+        // 0 means no anchor.
         if anchor != 0 {
             self.anchors.insert(anchor, Some((node.clone(), self.nodes - before)));
         }

@@ -1,14 +1,14 @@
-//! What a word without quotes means to kubectl's reader, which follows YAML 1.1.
+//! How kubectl's reader, which follows YAML 1.1, interprets an unquoted word.
 
 use serde_json::{Number, Value};
 
-/// A word without quotes.
+/// An unquoted word.
 pub(super) enum Reading {
-    /// Both versions of YAML agree on it, or it is a boolean of YAML 1.1, which keeps its spelling beside it.
+    /// Both versions of YAML agree on its value, or it is a YAML 1.1 boolean, stored together with its spelling.
     Value(Value),
-    /// A number that is written in another way than with decimal digits, or with a zero before them.
+    /// A number that is not written in plain decimal digits, or that has leading zeros.
     TwoWays {
-        /// What kubectl makes of it.
+        /// How kubectl reads it.
         kubectl: String,
     },
     /// No number of JSON.
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str) -> Reading {
     }
 }
 
-/// kubectl writes a whole number such as 1e3 or 60.0 as 1000 or 60, which every reader of JSON takes for an integer.
+/// kubectl writes a whole number such as 1e3 or 60.0 as 1000 or 60, which every JSON reader accepts as an integer.
 fn number(value: f64) -> Option<Number> {
     // 2^63, the first number beyond an i64, and 2^64.
     const BEYOND_SIGNED: f64 = 9_223_372_036_854_775_808.0;
@@ -71,7 +71,7 @@ fn is_decimal(text: &str) -> bool {
     some && digits(whole) && digits(fraction) && !exponent.is_empty() && digits(exponent)
 }
 
-/// What kubectl reads, of a number that is not written as people write numbers: `010`, `0x10`, `1_000`.
+/// How kubectl reads a number in an unusual notation: `010`, `0x10`, `1_000`.
 fn in_two_ways(text: &str) -> Option<String> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let sign = if text.starts_with('-') { "-" } else { "" };

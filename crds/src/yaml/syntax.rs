@@ -1,4 +1,4 @@
-//! Texts that are no YAML: how the line is shown, and what to do about it.
+//! Texts that are not valid YAML: how the line is shown, and how to fix it.
 
 use crate::wording::quoted;
 
@@ -9,7 +9,7 @@ pub(super) fn shown_line(text: &str, line: usize) -> String {
     if secret || shown.is_empty() { String::new() } else { format!(", in {}", quoted(shown)) }
 }
 
-/// What to do about a text that the parser refuses with these words.
+/// How to fix a text, given the parser's error message.
 pub fn advice(words: &str) -> &'static str {
     let words = words.to_ascii_lowercase();
     let rules: [(&[&str], &str); 9] = [

@@ -1,4 +1,4 @@
-//! The API server's own record of the operators' requests: each one that it answered, with the user of its certificate.
+//! The API server's record of the operators' requests: each answered request, with the user from its certificate.
 
 use std::{
     fs::File,
@@ -11,53 +11,53 @@ use serde_json::Value;
 
 use super::ControlPlane;
 
-/// A request that was answered.
+/// An answered request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The common name of the certificate: `operator-a`, `operator-b`.
+    /// The common name in the certificate: `operator-a`, `operator-b`.
     pub user: String,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`.
     pub verb: String,
-    /// The plural, with the subresource: `benchmarkruns/status`.
+    /// The plural name, with the subresource: `benchmarkruns/status`.
     pub resource: String,
-    /// Empty for objects without one.
+    /// Empty for objects without a namespace.
     pub namespace: String,
     /// The HTTP status of the answer.
     pub code: u64,
-    /// When the server received it.
+    /// When the server received the request.
     pub received: Timestamp,
-    /// When the server had answered it.
+    /// When the server finished its answer.
     pub answered: Timestamp,
-    /// The holder that a written Lease names.
+    /// The holder in a written Lease.
     pub holder: Option<String>,
-    /// It asks for a page of a list, as a watch does before it begins.
+    /// The request is for a page of a list, as at the start of a watch.
     pub is_page: bool,
 }
 
 impl Request {
-    /// It changes something.
+    /// Whether the request changes an object.
     pub fn is_write(&self) -> bool {
         !matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
 
-    /// It concerns the Lease of the election.
+    /// Whether the request concerns the Lease of the election.
     pub fn is_lease(&self) -> bool {
         self.resource == "leases"
     }
 
-    /// It belongs to a watch and not to a run.
+    /// Whether the request belongs to a watch rather than to a run.
     pub fn is_of_watch(&self) -> bool {
         self.verb == "watch" || self.is_page
     }
 
-    /// The server did what was asked.
+    /// Whether the server carried out the request.
     pub fn succeeded(&self) -> bool {
         (200..300).contains(&self.code)
     }
 }
 
 impl ControlPlane {
-    /// The length of the record, in bytes: where what comes next begins.
+    /// The current length of the record, in bytes. Later requests are appended after it.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -68,7 +68,7 @@ impl ControlPlane {
     /// The requests that were answered after the record had this length.
     ///
     /// # Errors
-    /// When the file cannot be read, or a line of it is no event.
+    /// When the file cannot be read, or one of its lines is not an event.
     pub fn audit_since(&self, start: u64) -> anyhow::Result<Vec<Request>> {
         let mut file = File::open(self.folder.join("audit.log"))?;
         file.seek(SeekFrom::Start(start))?;

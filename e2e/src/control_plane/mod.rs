@@ -1,5 +1,5 @@
-//! The control plane of `e2e/scale/control-plane`: a real API server, controllers and scheduler, and KWOK in place of kubelets.
-//! The operator runs as a process of this machine, so that a test can kill or stop it and read what it uses.
+//! The control plane of `e2e/scale/control-plane`: a real API server, controllers and scheduler, with KWOK in place of kubelets. The
+//! operator runs as a process on this machine, so that a test can kill or stop it and read its resource use.
 
 pub mod audit;
 pub mod operator;
@@ -20,14 +20,14 @@ use crate::Cluster;
 /// A running control plane.
 #[derive(Clone)]
 pub struct ControlPlane {
-    /// Where it keeps its state.
+    /// The folder with its state.
     pub folder: PathBuf,
     /// A client with the administrator's rights.
     pub client: Client,
 }
 
 impl ControlPlane {
-    /// Connects to the one that `control-plane run` has started.
+    /// Connects to the control plane that `control-plane run` started.
     ///
     /// # Errors
     /// When there is none, or its API server does not answer.
@@ -38,7 +38,7 @@ impl ControlPlane {
         Ok(ControlPlane { folder: folder.into(), client: Cluster::connect().await?.client })
     }
 
-    /// Creates a namespace of this name.
+    /// Creates a namespace with this name.
     ///
     /// # Errors
     /// The API server's error.
@@ -46,7 +46,7 @@ impl ControlPlane {
         let namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
         let all: Api<Namespace> = Api::all(self.client.clone());
         all.create(&PostParams::default(), &namespace).await?;
-        // Pods need its default service account, which comes a moment later.
+        // Pods need the namespace's default service account, which is created slightly later.
         for _ in 0..300 {
             let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> = Api::namespaced(self.client.clone(), name);
             if accounts.get_opt("default").await?.is_some() {
@@ -57,7 +57,7 @@ impl ControlPlane {
         anyhow::bail!("namespace {name} has no default service account after 30 s")
     }
 
-    /// Deletes a namespace, without waiting for its end.
+    /// Deletes a namespace, without waiting for its removal.
     ///
     /// # Errors
     /// The API server's error.

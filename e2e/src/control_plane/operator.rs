@@ -1,4 +1,4 @@
-//! The operator as a process of this machine.
+//! The operator as a process on this machine.
 
 use std::{net::TcpListener, path::PathBuf, process::Stdio, time::Duration};
 
@@ -13,28 +13,28 @@ use tokio::{
 
 use super::ControlPlane;
 
-/// How long an answer of the admin server may take.
+/// Time limit for an answer of the admin server.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// Linux counts CPU time for user space in hundredths of a second.
+/// Linux reports CPU time to user space in hundredths of a second.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A process of the operator. It is killed when this is dropped.
+/// A process of the operator. It is killed when this value is dropped.
 pub struct Operator {
     child: Child,
     pid: u32,
     port: u16,
 }
 
-/// What a process holds in memory, in KiB.
+/// The memory of a process, in KiB.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// Resident now.
+    /// Current resident memory.
     pub resident: u64,
-    /// Resident at most since its start.
+    /// Peak resident memory since the start.
     pub peak: u64,
 }
 
-/// The binary under test: that of `OPERATOR`.
+/// The binary under test, named by `OPERATOR`.
 ///
 /// # Errors
 /// When `OPERATOR` is not set.
@@ -43,7 +43,7 @@ pub fn binary() -> anyhow::Result<PathBuf> {
     Ok(path.into())
 }
 
-/// The flag by which a lone operator elects no leader, where this binary has one.
+/// The flag that turns leader election off, if this binary has one.
 ///
 /// # Errors
 /// When the binary does not start.
@@ -54,7 +54,7 @@ pub fn alone() -> anyhow::Result<Vec<String>> {
     Ok(known.then(|| flag.to_owned()).into_iter().collect())
 }
 
-/// The settings of the allocator that the chart gives to the operator, on which its memory depends.
+/// The allocator settings that the chart gives to the operator. Its memory depends on them.
 fn allocator() -> anyhow::Result<Vec<(&'static str, &'static str)>> {
     let template = include_str!("../../../charts/benchwright/templates/deployment.yaml");
     let setting = |line: &'static str| {
@@ -90,7 +90,7 @@ impl Operator {
         Ok(Operator { child, pid, port })
     }
 
-    /// Answer and status code of a path of the admin server.
+    /// The status code and body for a path of the admin server.
     ///
     /// # Errors
     /// When it does not answer within ten seconds.
@@ -107,7 +107,7 @@ impl Operator {
         timeout(ANSWER_LIMIT, answer).await?
     }
 
-    /// The sum of all series of a metric that begin with this text; 0 where there are none.
+    /// The sum of all series of a metric that begin with this text; 0 if there are none.
     ///
     /// # Errors
     /// When the admin server does not answer.
@@ -137,7 +137,7 @@ impl Operator {
         }
     }
 
-    /// What it holds in memory.
+    /// The current memory of the process.
     ///
     /// # Errors
     /// When the process has ended.
@@ -156,7 +156,7 @@ impl Operator {
     /// When the process has ended.
     pub fn cpu_seconds(&self) -> anyhow::Result<f64> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
-        // The name in parentheses may hold spaces; user and system time are fields 14 and 15 of all.
+        // The name in parentheses may contain spaces. User and system time are fields 14 and 15 of the line.
         let (_, fields) = text.rsplit_once(')').context("no process name in /proc")?;
         let mut fields = fields.split_whitespace().skip(11).map(str::parse::<f64>);
         let [user, system] = [fields.next().context("no user time")??, fields.next().context("no system time")??];
@@ -172,10 +172,10 @@ impl Operator {
         Ok(kill_process(pid, signal)?)
     }
 
-    /// Ends the process at once, and waits for its end.
+    /// Kills the process, and waits for its end.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The system's error.
     pub async fn kill(mut self) -> anyhow::Result<()> {
         Ok(self.child.kill().await?)
     }

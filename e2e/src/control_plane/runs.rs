@@ -1,4 +1,4 @@
-//! Runs of these tests: their specs, and creating many of them.
+//! Runs for these tests: their specs, and the creation of many runs.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::{Client, api::PostParams};
 use serde_json::{Value, json};
 
-/// Requests at the same time, so that the API server and not the way to it is what is waited for.
+/// Concurrency of requests: enough that the test waits for the API server and not for the network.
 pub const AT_ONCE: usize = 32;
 
-/// The path of the runs of a namespace.
+/// The path of the runs in a namespace.
 pub fn runs_path(namespace: &str) -> String {
     format!("/apis/benchwright.dev/v1alpha1/namespaces/{namespace}/benchmarkruns")
 }
 
-/// A run whose pod KWOK plays. `launcher` and `more` hold further fields of `spec.launcher` and of `spec`.
+/// A run with a pod that KWOK simulates. `launcher` and `more` contain further fields of `spec.launcher` and of `spec`.
 pub fn run(name: &str, launcher: Value, more: Value) -> Value {
     let mut spec = json!({
         "target": {"simulator": {}},
@@ -32,12 +32,12 @@ pub fn run(name: &str, launcher: Value, more: Value) -> Value {
     })
 }
 
-/// A run whose pod runs until it is deleted.
+/// A run with a pod that runs until it is deleted.
 pub fn held(name: &str) -> Value {
     run(name, json!({"annotations": {"scale.benchwright.dev/hold": "all"}}), json!({}))
 }
 
-/// A run whose pod ends after some seconds.
+/// A run with a pod that ends after some seconds.
 pub fn short(name: &str, seconds: u32) -> Value {
     run(name, json!({"annotations": {"scale.benchwright.dev/duration": format!("{seconds}s")}}), json!({}))
 }
@@ -47,7 +47,7 @@ pub fn suspended(name: &str) -> Value {
     run(name, json!({}), json!({"suspend": true}))
 }
 
-/// Creates an object as it is written, and returns it as the server has it.
+/// Creates an object as written, and returns it as the server stored it.
 ///
 /// # Errors
 /// The API server's refusal.
@@ -56,7 +56,7 @@ pub async fn create(client: &Client, path: &str, object: &Value) -> anyhow::Resu
     Ok(client.request(request).await?)
 }
 
-/// Changes an object by a merge patch.
+/// Changes an object with a merge patch.
 ///
 /// # Errors
 /// The API server's refusal.
@@ -68,7 +68,7 @@ pub async fn merge(client: &Client, path: &str, patch: &Value) -> anyhow::Result
     Ok(())
 }
 
-/// Creates objects of a path, [`AT_ONCE`] at a time.
+/// Creates objects under a path, with concurrency [`AT_ONCE`].
 ///
 /// # Errors
 /// The first refusal.
@@ -78,7 +78,7 @@ pub async fn create_all(client: &Client, path: &str, objects: impl Iterator<Item
         .await
 }
 
-/// Does something for each number below `count`, [`AT_ONCE`] at a time.
+/// Calls `act` for each number below `count`, with concurrency [`AT_ONCE`].
 ///
 /// # Errors
 /// The first error.
@@ -89,7 +89,7 @@ where
     stream::iter(0..count).map(&act).buffer_unordered(AT_ONCE).try_collect().await
 }
 
-/// Deletes all objects of a path.
+/// Deletes all objects under a path.
 ///
 /// # Errors
 /// The API server's error.

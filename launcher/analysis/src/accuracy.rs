@@ -1,4 +1,4 @@
-//! How good the answers of a run were, and what that makes of its verdict. Pure: the launcher scores the answers.
+//! How good the answers of a run were, and how that changes its verdict. Pure: the launcher scores the answers.
 
 use crds::{
     AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict, LauncherReason, Met, Outcome, accuracy::MAX_FIGURES,
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::validity::{Reason, Verdict};
 
-/// How many missed limits a reason names.
+/// Maximum number of missed limits that a reason names.
 const MAX_NAMED: usize = 3;
 
 /// How good the answers of a run were, as `report.json` has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Accuracy {
-    /// How answers were compared with what was expected: a benchmark of MLPerf such as `llama3.1-8b`, or a check such as `rouge` or `mmlu`.
+    /// How answers were scored: an MLPerf benchmark such as `llama3.1-8b`, or a check such as `rouge` or `mmlu`.
     pub check: String,
     /// Whether the limits are met.
     pub verdict: AccuracyVerdict,
@@ -29,17 +29,17 @@ pub struct Accuracy {
     /// Figures that were not computed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_computed: Vec<NotComputed>,
-    /// Answers that were scored.
+    /// Number of scored answers.
     pub scored: u64,
-    /// Requests that failed, and so have no answer.
+    /// Number of requests that failed and therefore have no answer.
     pub without_answer: u64,
-    /// Samples that the limits hold for; absent where there is no such number.
+    /// Number of samples that the limits apply to; absent if the check defines none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<u64>,
     /// Why the scores may not belong to the model: answers with tokens that the tokenizer does not know. Independent of the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// How the figures came about, a sentence each.
+    /// How the figures were computed, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub method: Vec<String>,
 }
@@ -63,17 +63,16 @@ pub struct AccuracyFigure {
 pub struct AccuracyLimit {
     /// The name of the figure.
     pub figure: String,
-    /// True: the figure may not be above the limit; else it may not be below.
+    /// True: the figure must not exceed the limit. False: it must not be below the limit.
     pub is_upper: bool,
     /// A figure that is equal to the limit meets it.
     pub limit: f64,
     /// Absent: the figure was not computed.
     pub value: Option<f64>,
-    /// Absent: it is not decided.
+    /// Absent: undecided.
     pub met: Option<bool>,
 }
 
-/// A figure that was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotComputed {
@@ -102,12 +101,11 @@ impl AccuracyLimit {
 }
 
 impl Accuracy {
-    /// The limits of a figure.
     pub fn limits_of<'a>(&'a self, figure: &'a str) -> impl Iterator<Item = &'a AccuracyLimit> {
         self.limits.iter().filter(move |it| it.figure == figure)
     }
 
-    /// What a status shows: the first figures, those with a limit before the others.
+    /// The figures for a status: figures with a limit first, then the others.
     pub fn status(&self) -> AccuracyStatus {
         let row = |name: &str, value: &str| {
             let limits: Vec<&AccuracyLimit> = self.limits_of(name).collect();
@@ -132,7 +130,7 @@ impl Accuracy {
         AccuracyStatus { check: self.check.clone(), verdict: self.verdict, scored: self.scored, figures: rows }
     }
 
-    /// What it makes of a valid measurement; `None`: the measurement stays valid.
+    /// The reason that replaces a valid verdict; `None`: the measurement stays valid.
     fn reason(&self) -> Option<Reason> {
         let missed = self.limits.iter().filter(|it| it.met == Some(false));
         match self.verdict {
@@ -163,12 +161,12 @@ impl Accuracy {
         }
     }
 
-    /// Applies the accuracy to the verdict: speed does not count where the answers are wrong, or where that is not decided.
+    /// Applies the accuracy to the verdict. Speed does not count if the answers are wrong, or if their accuracy is undecided.
     pub(crate) fn judge(&self, verdict: &mut Verdict) {
         add_reason(verdict, self.reason());
     }
 
-    /// One sentence per doubt that is no reason of the verdict.
+    /// One sentence per doubt that is not already a reason of the verdict.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let doubts = self.doubts.iter().filter(|it| !self.reasons.contains(it));
         doubts.map(|it| format!("the scores may not be the model's: {it}"))

@@ -10,7 +10,7 @@ use crate::{
     servers::ServerAnalysis, timings::Timings, uncertainty, validity,
 };
 
-/// Turns counts and histograms into figures, and judges them. The same evidence gives the same analysis.
+/// Computes figures from counts and histograms, and judges them. The same evidence gives the same analysis.
 pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
     let Evidence { workload, .. } = *evidence;
     let mut analysis = figures(evidence);
@@ -36,14 +36,14 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
     if let Some((hits, looked_up)) = evidence.cache_counts {
         analysis.contamination.add_counts(hits, looked_up);
     }
-    // The last step, because a measurement that is not valid decides no objective.
+    // The last step, because an invalid measurement decides no objective.
     if let Some(slo) = &evidence.run.slo {
         analysis.judge_objectives(slo, evidence.baseline);
     }
     analysis
 }
 
-/// The figures of the load, judged by what was measured alone.
+/// The figures of the load, judged from the measurement alone.
 fn figures(evidence: &Evidence<'_>) -> Analysis {
     let Evidence { ref measured, workload, run, model, .. } = *evidence;
     let tallies = &measured.recorder.stages;
@@ -58,7 +58,7 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
         let result = measured.stages.get(index);
         let course = series.get(index).and_then(|it| SeriesFigures::new(it, workload.streaming));
         let queue = course.as_ref().and_then(|it| backlog::of_stage(stage, it));
-        // The course of a run of one stage is that of the stage.
+        // A run of one stage has the same time series as its stage.
         let beside = (probes.get(index), sessions.get(index), course.filter(|_| tallies.len() > 1), queue);
         let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
         StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
@@ -85,7 +85,7 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
     judgement.remarks.extend(remarks::records(measured.recorder));
     let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
     let distributions = match &stages[..] {
-        // The distributions of the run are those of its only stage.
+        // A run of one stage has the same distributions as its stage.
         [only] => only.distributions.clone(),
         _ => {
             let with_origins = tallies.iter().zip(origins.iter().copied());

@@ -14,13 +14,13 @@ use measurement::recorder::StageTally;
 pub struct ClassAnalysis {
     /// Unique in the workload.
     pub name: String,
-    /// Where its headline latencies start to count: as in the stages, or from sending if they differ.
+    /// Where its headline latencies start to count: as in the stages, or at sending if the stages differ.
     pub latency_origin: LatencyOrigin,
     /// Its percentiles come from histograms.
     pub figures: Figures,
 }
 
-/// The figures of each class. `origins`: those of the stages.
+/// The figures of each class. `origins`: the latency origins of the stages.
 pub(super) fn classes(
     tallies: &[StageTally],
     plateaus: &[Option<Plateau>],

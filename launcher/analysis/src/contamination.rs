@@ -1,5 +1,5 @@
-//! Whether the server could have had the prompts of a load in its prefix cache before they were measured, from what is known of
-//! the prompts and from what the server told.
+//! Whether the server could have had the prompts of a load in its prefix cache before they were measured. Derived from the workload and from what
+//! the server reported.
 
 use crds::ResolvedRun;
 use server_metrics::series::WindowFigures;
@@ -23,40 +23,39 @@ pub struct Contamination {
     pub why: String,
     /// The label `prompts`.
     pub prompts: &'static str,
-    /// Whether the salt of the prompts is that of this run alone; `None` where the prompts have no salt.
+    /// Whether only this run uses the salt of the prompts; `None` if the prompts have no salt.
     pub own_salt: Option<bool>,
     /// What was sent before the window of its stage.
     pub warm_up: Option<WarmUp>,
-    /// How the data set was used; `None` for prompts that come from none.
+    /// How the data set was used; `None` if the prompts come from no data set.
     pub data_set: Option<RowsUsed>,
-    /// Prompt tokens from the cache, by the usage of answers within the window.
+    /// Prompt tokens from the cache, according to the usage of answers within the window.
     pub cached: Option<CachedPrompts>,
-    /// The share of prompt tokens from the cache by the metrics of the servers, from the start of the run to its end, with what
-    /// others sent; `None` where they do not report it.
+    /// The share of prompt tokens from the cache, according to the metrics of the servers. Covers the whole run, including requests of other
+    /// clients. `None` if the servers do not report it.
     pub server_share: Option<f64>,
-    /// Prompt tokens of the load that chance and the chat template explain; `None` where the load shares text by itself.
+    /// Cached prompt tokens of the whole load that chance and the chat template explain; `None` if the load itself shares text.
     explained_tokens: Option<f64>,
 }
 
-/// Requests of the load that are in no figure, because they come before the window of their stage. The readiness probe is not
-/// among them.
+/// Requests of the load that are in no figure, because they come before the window of their stage. Excludes the readiness probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarmUp {
-    /// The stages that begin with them, or consist of them.
+    /// The stages that begin with such requests, or consist of them.
     pub stages: Vec<String>,
     pub requests: u64,
-    /// What they have in common with measured prompts; `None` where that is not known.
+    /// What these requests have in common with measured prompts; `None` if unknown.
     pub prompts: Option<WarmUpPrompts>,
 }
 
-/// What the prompts of a warm-up have in common with those that are measured.
+/// What the prompts of a warm-up have in common with the measured prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUpPrompts {
-    /// Nothing, but by chance.
+    /// Nothing, except by chance.
     Other,
     /// Prefixes that the profile shares between requests.
     SharedPrefixes,
-    /// Some are the same.
+    /// Some prompts are identical.
     Same,
 }
 
@@ -74,9 +73,9 @@ impl WarmUpPrompts {
 /// Whether a server could have had prompts of a load in its cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exposure {
-    /// No run before had these texts, and no two requests of the load share one but by chance.
+    /// No earlier run had these texts, and two requests of the load share text only by chance.
     Unlikely,
-    /// Requests of this load share text, as the profile wants; those of other runs do not.
+    /// Requests of this load share text, as the profile requests. Other runs have other texts.
     WithinRun,
     /// Requests of another run may have had the same text.
     Possible,
@@ -120,7 +119,7 @@ impl Contamination {
         }
     }
 
-    /// Adds what the servers counted from the start of the run to its end. Counts of servers that do not cover the run are left out.
+    /// Adds what the servers counted during the run. Leaves out counts that do not cover the whole run.
     pub(crate) fn add_servers(&mut self, run: &WindowFigures) {
         let looked_up = run.prefix_queries.or(run.prompt_tokens);
         if let Some((hits, looked_up)) = run.prefix_hits.zip(looked_up).filter(|_| run.whole) {
@@ -195,7 +194,7 @@ fn warm_up(all: &Figures, workload: &Workload, prompts: &str, data_set: Option<R
     (requests > 0).then(|| WarmUp { stages, requests, prompts: warm_up_prompts(workload, prompts, data_set) })
 }
 
-/// From how prompts repeat in the load.
+/// Derived from how prompts repeat in the load.
 fn warm_up_prompts(workload: &Workload, prompts: &str, data_set: Option<RowsUsed>) -> Option<WarmUpPrompts> {
     let some = |condition: bool, then| Some(if condition { then } else { WarmUpPrompts::Other });
     match &workload.requests {
@@ -205,7 +204,7 @@ fn warm_up_prompts(workload: &Workload, prompts: &str, data_set: Option<RowsUsed
         RequestSource::Random { .. } => {
             some(workload.prompts == PromptReuse::Repeated && workload.stages.len() > 1, WarmUpPrompts::Same)
         }
-        // Each question is sent again and again.
+        // Each question is sent repeatedly.
         RequestSource::SharedPrefix { .. } => Some(WarmUpPrompts::Same),
         RequestSource::Recorded(_) if prompts == "fresh" => Some(WarmUpPrompts::Other),
         RequestSource::Mock

@@ -1,5 +1,5 @@
-//! What a server cost: rates per accelerator and money per token. All of it is derived from what the user says of the hardware, in
-//! `spec.target.hardware`; nothing is guessed.
+//! What a server cost: rates per accelerator and money per token. Everything is derived from `spec.target.hardware`, which the user provides;
+//! nothing is guessed.
 
 use crds::resolve::Hardware;
 
@@ -8,7 +8,7 @@ use super::{Figures, TokenCount};
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 const MILLION: f64 = 1e6;
 
-/// Figures of a stage, or of the run, over its accelerators. A figure is absent where what it is derived from is.
+/// Figures per accelerator, for a stage or the run. A figure is absent if its inputs are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CostFigures {
     /// Output tokens per second / accelerators.
@@ -23,7 +23,7 @@ pub struct CostFigures {
 
 impl CostFigures {
     pub fn new(figures: &Figures, hardware: &Hardware) -> CostFigures {
-        // A sum of the server's counts and ours is neither's.
+        // A sum of the server's counts and the launcher's counts is neither.
         let rates = figures.throughput.filter(|_| figures.token_count != Some(TokenCount::Mixed));
         let (output, total) = (rates.map(|it| it.output_tokens), rates.and_then(|it| it.total_tokens));
         let accelerators = f64::from(hardware.accelerators);

@@ -1,9 +1,9 @@
-//! Distribution: what a report tells of many values: count, mean, spread and percentiles.
+//! Distribution: count, mean, spread and percentiles of many values.
 //!
-//! A percentile is a nearest rank: the smallest value that at least p percent of the values do not exceed; numpy calls it
-//! `inverted_cdf`. Of values in memory it is exact. Of HDR histograms of three significant digits, whose memory does not grow with
-//! the number of values, count, mean, smallest and largest are exact; elsewhere times stand for the middle of their bin, at most
-//! 0.05 % away, and lengths are exact below 2,048 tokens and rounded down by less than 0.1 % above.
+//! A percentile is a nearest rank: the smallest value that at least p percent of the values do not exceed; numpy calls it `inverted_cdf`.
+//! Percentiles of values in memory are exact. HDR histograms have three significant digits, and their memory does not grow with the number of
+//! values. Their count, mean, minimum and maximum are exact. Other times are the middle of a bin, at most 0.05 % away. Lengths are exact below
+//! 2,048 tokens, and rounded down by less than 0.1 % above.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use measurement::histogram::{LengthHistogram, TimeHistogram, Totals};
 /// The figures of many values of one kind: [`Duration`] for times, `f64` for lengths in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution<T> {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
     /// Their sum divided by their count.
     pub mean: T,
-    /// The standard deviation of these values themselves, divided by their count and not by one less.
+    /// The standard deviation of these values: the squares are divided by the count, not by the count minus one.
     pub stddev: T,
     /// The smallest.
     pub min: T,
@@ -49,7 +49,7 @@ pub struct Distribution<T> {
 }
 
 impl Distribution<Duration> {
-    /// The distribution of some times; `None` where there are none.
+    /// `None` if there are no values.
     pub fn of_times(times: &TimeHistogram) -> Option<Self> {
         let histogram = times.histogram();
         let bins = bins(histogram, |value| histogram.median_equivalent(value));
@@ -58,14 +58,14 @@ impl Distribution<Duration> {
 }
 
 impl Distribution<f64> {
-    /// The distribution of some lengths; `None` where there are none.
+    /// `None` if there are no values.
     pub fn of_lengths(lengths: &LengthHistogram) -> Option<Self> {
         let histogram = lengths.histogram();
         let bins = bins(histogram, |value| histogram.lowest_equivalent(value));
         of_bins(&bins, lengths.totals())
     }
 
-    /// The distribution of values in order; `None` where there are none. Nothing is rounded below 2^53: 104 days in nanoseconds.
+    /// The distribution of sorted values; `None` if there are none. Nothing is rounded below 2^53: 104 days in nanoseconds.
     pub(super) fn of_sorted(values: &[u64]) -> Option<Self> {
         let totals =
             Totals { min: *values.first()?, max: *values.last()?, sum: values.iter().map(|it| u128::from(*it)).sum() };
@@ -74,15 +74,15 @@ impl Distribution<f64> {
         Some(of_values(values.len() as u64, &totals, deviations, at_rank))
     }
 
-    /// The same of values that are nanoseconds.
+    /// Converts nanoseconds to times.
     pub(super) fn into_times(self) -> Distribution<Duration> {
-        // The cast saturates, and no run is that long.
+        // The cast saturates, and no run lasts that long.
         self.map(|nanos| Duration::from_nanos(nanos.round() as u64))
     }
 }
 
 impl<T: Copy> Distribution<T> {
-    /// The same figures in another unit, or as words.
+    /// The same figures in another unit, or as text.
     pub fn map<U>(&self, convert: impl Fn(T) -> U) -> Distribution<U> {
         Distribution {
             count: self.count,
@@ -104,7 +104,7 @@ impl<T: Copy> Distribution<T> {
         }
     }
 
-    /// Every figure but the count, by the name that reports use.
+    /// Every figure except the count, under the names that reports use.
     pub fn entries(&self) -> [(&'static str, T); 15] {
         [
             ("mean", self.mean),
@@ -126,7 +126,7 @@ impl<T: Copy> Distribution<T> {
     }
 }
 
-/// A value that stands for its bin, and how many there are.
+/// A value that represents its bin, and the number of values in the bin.
 pub(super) type Bin = (f64, u64);
 
 pub(super) fn bins(histogram: &Histogram<u32>, stand_in: impl Fn(u64) -> u64) -> Vec<Bin> {
@@ -142,7 +142,7 @@ fn of_bins(bins: &[Bin], totals: &Totals) -> Option<Distribution<f64>> {
     (count > 0).then(|| of_values(count, totals, deviations, |rank| at_rank(bins, rank)))
 }
 
-/// `deviations` are the squares of the differences from a mean, summed up; `at_rank` is the value of a rank from 1.
+/// `deviations`: the sum of squared differences from the mean. `at_rank`: the value at a rank from 1.
 fn of_values(
     count: u64,
     totals: &Totals,
@@ -172,7 +172,7 @@ fn of_values(
     }
 }
 
-/// The nearest rank, counted from 1. In whole numbers: 0.07 x 100 in floating point is more than 7.
+/// The nearest rank, counted from 1. Computed in integers, because 0.07 x 100 exceeds 7 in floating point.
 pub(super) fn rank(count: u64, permille: u64) -> u64 {
     let rank = (u128::from(count) * u128::from(permille)).div_ceil(1_000);
     u64::try_from(rank).unwrap_or(count).max(1)

@@ -1,4 +1,4 @@
-//! What [`crate::analyse`] judges: the measurement, and everything that is known about the run beside it.
+//! The input of [`crate::analyse`]: the measurement, and everything else that is known about the run.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use workload_profiles::Workload;
 
 use crate::{Accuracy, Measured, Profiling, loadgen::judged::LoadGenTests, objectives::Source};
 
-/// All that a run produced. [`crate::analyse`] needs nothing else, and nothing completes its result afterwards.
+/// All that a run produced. [`crate::analyse`] needs no other input, and no later step completes its result.
 #[derive(Clone)]
 pub struct Evidence<'a> {
     /// What the engine measured.
@@ -19,18 +19,17 @@ pub struct Evidence<'a> {
     pub run: &'a ResolvedRun,
     /// The model that the server answered for.
     pub model: &'a str,
-    /// Doubts that the launcher found outside of the measurement, one sentence each.
+    /// Doubts that the launcher found outside the measurement, one sentence each.
     pub doubts: Vec<String>,
-    /// Why the target stopped answering, without words of a server; `None`: it did not, or the reason is unknown.
+    /// Why the target stopped answering, without text from a server; `None`: it did not stop, or the reason is unknown.
     pub lost_target: Option<String>,
-    /// The LoadGen tests of the run; `None`: it has another load.
+    /// The LoadGen tests of the run; `None`: the run has no LoadGen tests.
     pub loadgen: Option<&'a LoadGenTests>,
-    /// The scores of the answers; `None`: they were not scored.
+    /// The scores of the answers; `None`: the answers were not scored.
     pub accuracy: Option<Accuracy>,
-    /// What a profiler recorded; `None`: the run asked for no profile.
+    /// What a profiler recorded; `None`: the run requested no profile.
     pub profiling: Option<Profiling>,
-    /// Prompt tokens that the servers found in their prefix caches, and those that they looked up there, where the metrics themselves are
-    /// not at hand.
+    /// Prompt tokens found in the servers' prefix caches, and prompt tokens looked up there. Used when the metrics themselves are not available.
     pub cache_counts: Option<(f64, f64)>,
     /// The metrics that the servers reported during the load; `None`: none were read.
     pub scraped: Option<Arc<Scraped>>,
@@ -39,7 +38,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// The evidence of a run of which nothing but its measurement is known.
+    /// The evidence of a run if only its measurement is known.
     pub fn new(measured: Measured<'a>, workload: &'a Workload, run: &'a ResolvedRun, model: &'a str) -> Evidence<'a> {
         Evidence {
             measured,

@@ -17,17 +17,17 @@ use measurement::{
     window::WindowPart,
 };
 
-/// With more tokens per event than this, gaps between events are not inter-token latencies.
+/// With more tokens per event than this, a gap between events is not an inter-token latency.
 pub const SEVERAL_TOKENS: f64 = 1.01;
 
-/// Who counted the output tokens of the requests that succeeded.
+/// Who counted the output tokens of successful requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenCount {
     /// The server, in the usage of each answer.
     Server,
     /// The launcher: each event with content counts as one token, because no answer had usage.
     Client,
-    /// The server for some answers, the launcher for the others.
+    /// The server for some answers, the launcher for the rest.
     Mixed,
 }
 
@@ -42,10 +42,10 @@ impl TokenCount {
     }
 }
 
-/// What some requests came to. Latencies and lengths are of those that succeeded; `None` is what was not measured.
+/// Results of a set of requests. Latencies and lengths cover successful requests only. `None`: not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// Requests that were due, whatever became of them.
+    /// Requests that were due, with any outcome.
     pub requests: u64,
     /// Complete answers with content.
     pub succeeded: u64,
@@ -53,37 +53,37 @@ pub struct Figures {
     pub failed: u64,
     /// In flight, or not yet sent, when the run was stopped.
     pub cancelled: u64,
-    /// Left by their client, as the profile wants some to be.
+    /// Abandoned by the client, because the profile requests it.
     pub abandoned: u64,
-    /// Still running, or not sent, when the window or the stage ended; or not sent, because a request of its session had failed.
+    /// Still running or unsent when the window or the stage ended; or unsent because an earlier request of the session failed.
     pub incomplete: u64,
-    /// It was stopped before all its requests were due. Requests that were not due are not counted.
+    /// The load stopped before all its requests were due. Requests that were not due are not counted.
     pub stopped_early: bool,
-    /// Requests that are in none of these figures, by reason, then by outcome.
+    /// Requests that are excluded from these figures, by reason, then by outcome.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
-    /// All of them, by outcome.
+    /// All requests of these figures, by outcome.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
-    /// Of these, the timeouts by the limit that was passed.
+    /// The timeouts among them, by the limit that was exceeded.
     pub timeouts: BTreeMap<Limit, u64>,
-    /// Requests that were sent again, because the server had closed the connection that they were first sent on.
+    /// Requests that were sent again, because the server had closed their first connection.
     pub retried: u64,
-    /// Requests that had a new connection each, because the server closes connections that it says it keeps.
+    /// Requests that each used a new connection, because the server closes connections that it announces as kept alive.
     pub own_connections: u64,
-    /// Requests that got no connection, or no answer on one, by why that was.
+    /// Requests that got no connection, or no answer on a connection, by cause.
     pub causes: BTreeMap<Cause, CauseTally>,
-    /// The first message of each kind of failure; where causes are told, that of the commonest.
+    /// The first message of each kind of failure; for failures with causes, a message of the most common cause.
     pub error_samples: BTreeMap<RequestOutcome, String>,
     /// When the first request was due, from the start of the run.
     pub first_due: Option<Duration>,
     /// When the last request ended, from the start of the run.
     pub last_end: Option<Duration>,
-    /// From the first to the last of these; zero where there was no request.
+    /// From the first due request to the last end; zero if there was no request.
     pub duration: Duration,
     /// Percentiles come from the records of all requests: `ttft` to `permit_wait`, `isl` and `osl` are exact.
     pub exact: bool,
-    /// TTFT by the clock of the stage; for a run, the stages' pooled.
+    /// TTFT by the clock of the stage; for a run, pooled over the stages.
     pub ttft: Option<Distribution<Duration>>,
-    /// Latency by the clock of the stage; for a run, the stages' pooled.
+    /// Latency by the clock of the stage; for a run, pooled over the stages.
     pub latency: Option<Distribution<Duration>>,
     /// First token minus scheduled.
     pub ttft_scheduled: Option<Distribution<Duration>>,
@@ -93,14 +93,14 @@ pub struct Figures {
     pub latency_scheduled: Option<Distribution<Duration>>,
     /// Last token minus sent.
     pub latency_sent: Option<Distribution<Duration>>,
-    /// Times between two tokens of a request, pooled: each gap between two content events, divided by the tokens per gap of
-    /// its request where the server told them and these are more.
+    /// Times between two tokens of a request, pooled: each gap between two content events. If the server reported the tokens, and a request has
+    /// more than one token per gap, each gap is divided by that number.
     pub itl: Option<Distribution<Duration>>,
     /// Gaps between the content events of a request, pooled.
     pub event_gap: Option<Distribution<Duration>>,
-    /// Content events of the requests that succeeded, were streamed, and whose tokens the server told.
+    /// Content events of successful streamed requests with a token count from the server.
     pub content_events: u64,
-    /// The tokens in these events, divided by their number; `None` where there is none.
+    /// The tokens in these events, divided by the number of events; `None` if there are no such events.
     pub tokens_per_event: Option<f64>,
     /// (last token - first token) / (OSL - 1), one per request of two tokens or more.
     pub tpot: Option<Distribution<Duration>>,
@@ -108,74 +108,74 @@ pub struct Figures {
     pub ntpot: Option<Distribution<Duration>>,
     /// TTFT from sent / OSL + TPOT, as llm-d-benchmark defines NTPOT: one per request of two tokens or more.
     pub ntpot_of_llmd: Option<Distribution<Duration>>,
-    /// Sent minus scheduled, of every request that was sent, whatever became of it.
+    /// Sent minus scheduled, for every request that was sent, with any outcome.
     pub send_lag: Option<Distribution<Duration>>,
-    /// How long requests that were sent waited for room; `None` where the load does not bound how many are under way.
+    /// How long sent requests waited for a permit; `None` if the load does not bound the requests in flight.
     pub permit_wait: Option<Distribution<Duration>>,
-    /// Where the time of the requests that succeeded went; `None` where there are none whose steps are known.
+    /// Time per step of successful requests; `None` if no request has known steps.
     pub steps: Option<StepTimes>,
     /// Prompt lengths by the server's usage, in tokens.
     pub isl: Option<Distribution<f64>>,
     /// Output lengths, in tokens.
     pub osl: Option<Distribution<f64>>,
-    /// Sum of the prompt lengths; `None` unless the server told each of them.
+    /// Sum of the prompt lengths; `None` unless the server reported all of them.
     pub input_tokens: Option<u64>,
     /// Sum of the output lengths.
     pub output_tokens: u64,
     /// Who counted the output tokens; `None` where no request succeeded.
     pub token_count: Option<TokenCount>,
-    /// Rates between fill and drain, or over the duration where there is no such window; `None` where that is zero.
+    /// Rates between fill and drain, or over the duration if there is no such window; `None` if the duration is zero.
     pub throughput: Option<Throughput>,
-    /// When these were measured; `None` over the duration, and of several stages together.
+    /// The window of these rates; `None` for rates over the duration, and for several stages together.
     pub rate_window: Option<RateWindow>,
-    /// Rates over the duration, fill and drain included; `None` where that is zero.
+    /// Rates over the duration, fill and drain included; `None` if the duration is zero.
     pub whole_throughput: Option<Throughput>,
-    /// `None` where no bound is set.
+    /// `None` if no bound is set.
     pub goodput: Option<GoodputFigures>,
-    /// Requests that succeeded whose output the launcher counted itself.
+    /// Successful requests with output that the launcher counted itself.
     pub without_usage: u64,
-    /// Of these, requests whose usage tells what cannot be.
+    /// Requests among these with an impossible usage.
     pub usage_set_aside: u64,
-    /// What the first of these tells.
+    /// The usage of the first such request.
     pub set_aside_sample: Option<SetAside>,
-    /// Requests that succeeded whose answer came in one piece although a stream was asked for: they are in no TTFT.
+    /// Successful requests with an answer in one piece although a stream was requested. They are in no TTFT.
     pub in_one_piece: u64,
-    /// Requests that succeeded whose prompt length is not what was asked: by more than a tenth for words, by more than one
-    /// token that was added for token ids.
+    /// Successful requests with a prompt length other than requested: by more than a tenth for words, or by more than one added token for token
+    /// ids.
     pub input_length_misses: u64,
-    /// Requests that succeeded whose output length is not what was asked.
+    /// Successful requests with an output length other than requested.
     pub output_length_misses: u64,
-    /// Prompt lengths by the server / as asked, all together; `None` where nothing was asked or told.
+    /// Prompt lengths by the server / requested prompt lengths, all together; `None` if no length was requested or reported.
     pub input_length_ratio: Option<f64>,
-    /// The same of output lengths.
+    /// The same ratio for output lengths.
     pub output_length_ratio: Option<f64>,
-    /// Prompt tokens from the server's prefix cache; `None` where no usage has a count of them.
+    /// Prompt tokens from the server's prefix cache; `None` if no usage reports them.
     pub cached: Option<CachedPrompts>,
-    /// Reads of a socket that held content.
+    /// Socket reads that contained content.
     pub reads: u64,
-    /// Of these, reads that held more than one content event.
+    /// Reads among these with more than one content event.
     pub coalesced_reads: u64,
-    /// Of these, reads that the launcher may have been late for.
+    /// Reads with more than one content event that the launcher may have been late for.
     pub late_reads: u64,
 }
 
-/// Where the time of requests went, step by step. Queue, send, first byte, first token and tokens follow each other, and the sum of their means is that of
-/// the latencies from scheduled. Build and parse are work of the launcher beside them.
+/// Time of requests, step by step. Queue, send, first byte, first token and tokens follow each other. The sum of their means is the mean latency
+/// from scheduled. Build and parse are the launcher's own work beside these steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
-    /// From scheduled to the first byte that was handed to the socket.
+    /// From scheduled to the first byte handed to the socket.
     pub queue: Distribution<Duration>,
-    /// Making the request, before it is due unless it is late.
+    /// Building the request. Done before the request is due, unless the launcher is late.
     pub build: Distribution<Duration>,
     /// From the first to the last byte of the request.
     pub send: Distribution<Duration>,
-    /// From the last byte of the request to the head of the answer.
+    /// From the last byte of the request to the head of the response.
     pub first_byte: Distribution<Duration>,
-    /// From the head of the answer to its first token.
+    /// From the head of the response to its first token.
     pub first_token: Distribution<Duration>,
     /// From the first token to the last one.
     pub tokens: Distribution<Duration>,
-    /// From when bytes of the answer left the socket until they were interpreted, over the whole answer.
+    /// From when bytes of the response left the socket until they were parsed, summed over the whole response.
     pub parse: Distribution<Duration>,
 }
 
@@ -193,27 +193,27 @@ impl StepTimes {
     }
 }
 
-/// Prompt tokens that the server had in its prefix cache, of requests that succeeded.
+/// Prompt tokens that the server had in its prefix cache, for successful requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CachedPrompts {
-    /// Requests whose prompt it knew to some length.
+    /// Requests with at least one cached prompt token.
     pub requests: u64,
     /// Tokens.
     pub tokens: u64,
-    /// Of the tokens of all prompts whose length the server told.
+    /// Share of the tokens of all prompts with a length reported by the server.
     pub share: f64,
 }
 
-/// What succeeded, per second.
+/// Successful work per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
     /// Requests.
     pub requests: f64,
-    /// Prompt tokens; `None` unless the server told the length of every prompt.
+    /// Prompt tokens; `None` unless the server reported the length of every prompt.
     pub input_tokens: Option<f64>,
     /// Output tokens.
     pub output_tokens: f64,
-    /// Both.
+    /// Prompt and output tokens.
     pub total_tokens: Option<f64>,
 }
 
@@ -222,12 +222,11 @@ pub struct Throughput {
 pub struct GoodputFigures {
     /// How many.
     pub requests: u64,
-    /// Per second, as the rates of [`Figures::throughput`].
+    /// Per second, over the same window as [`Figures::throughput`].
     pub per_second: Option<f64>,
-    /// Per second of the duration; `None` where that is zero.
+    /// Per second of the duration; `None` if the duration is zero.
     pub whole_per_second: Option<f64>,
-    /// Of the requests that were due and left to end: one that failed or was cancelled is not good. `None` where there was
-    /// none.
+    /// Share of the requests that were due and allowed to end. A failed or cancelled request is not good. `None` if there was no such request.
     pub share: Option<f64>,
 }
 
@@ -242,7 +241,7 @@ impl Figures {
         Figures::from_tally(&StageTally::sum(tallies), timings, workload, plateau)
     }
 
-    /// The figures of probes: an open loop without bounds of goodput.
+    /// The figures of probes: an open loop without goodput bounds.
     pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
         let figures = Figures::from_tally(tally, &Timings::of_tally(tally, LatencyOrigin::Scheduled), workload, None);
         Figures { goodput: None, ..figures }
@@ -255,7 +254,7 @@ impl Figures {
         workload: &Workload,
         plateau: Option<&Plateau>,
     ) -> Figures {
-        // An answer in one piece has one time: what stands in these histograms then is the latency.
+        // An answer in one piece has only one time, so these histograms contain the latency.
         let streamed = |times: Option<Distribution<Duration>>| times.filter(|_| workload.streaming);
         let requests = tally.requests();
         let succeeded = tally.succeeded();
@@ -330,7 +329,7 @@ impl Figures {
         self.tokens_per_event.map(|it| it > SEVERAL_TOKENS)
     }
 
-    /// Requests that failed, of those that succeeded or failed; `None` where there are none.
+    /// Failed / (succeeded + failed); `None` if there are no such requests.
     pub fn failed_share(&self) -> Option<f64> {
         share(self.failed, self.decided())
     }
@@ -346,28 +345,28 @@ impl Figures {
         self.cancelled > 0 || self.stopped_early || excluded
     }
 
-    /// Reads that held more than one content event, of all that held content; `None` where there are none.
+    /// Reads with more than one content event, as a share of reads with content; `None` if there are no reads with content.
     pub fn coalesced_share(&self) -> Option<f64> {
         share(self.coalesced_reads, self.reads)
     }
 
-    /// Reads that held more than one content event and may have come late, of all that held content.
+    /// Possibly late reads with more than one content event, as a share of reads with content.
     pub fn late_share(&self) -> Option<f64> {
         share(self.late_reads, self.reads)
     }
 
-    /// Requests that failed because a kept connection ended without an answer, more often than keep-alive explains.
+    /// Requests that failed because a reused connection ended without a response, more often than keep-alive explains.
     pub fn not_resent(&self) -> u64 {
         self.causes.get(&Cause::KeptClosed).map_or(0, |it| it.count)
     }
 
-    /// Why most of the requests of this outcome failed, where it is one that has causes.
+    /// The most common cause of this outcome; `None` if the outcome has no causes.
     pub fn commonest_cause(&self, outcome: RequestOutcome) -> Option<Cause> {
         let causes = self.causes.iter().filter(|(it, _)| it.outcome() == outcome);
         causes.max_by_key(|(_, it)| it.count).map(|(cause, _)| *cause)
     }
 
-    /// The kind of failure that came most often, and how often.
+    /// The most common kind of failure, and its count.
     pub fn commonest_failure(&self) -> Option<(RequestOutcome, u64)> {
         let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && it.is_decided());
         failures.max_by_key(|(_, count)| **count).map(|(outcome, count)| (*outcome, *count))
@@ -385,7 +384,7 @@ fn error_samples(tally: &StageTally) -> BTreeMap<RequestOutcome, String> {
         tally.error_samples.iter().map(|(outcome, it)| (*outcome, it.to_string())).collect();
     let mut causes: Vec<_> = tally.causes.iter().collect();
     causes.sort_by_key(|(_, it)| it.count);
-    // The commonest one of an outcome comes last, and stays.
+    // The most common cause of an outcome comes last, and overwrites the others.
     samples.extend(causes.into_iter().map(|(cause, it)| (cause.outcome(), it.sample().to_owned())));
     samples
 }

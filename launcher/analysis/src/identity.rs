@@ -2,17 +2,17 @@
 
 use measurement::server_identity::ServerIdentity;
 
-/// What the target reported about itself. The server, or a gateway before it, is the only source.
+/// What the target reported about itself. The only source is the server, or a gateway in front of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetIdentity {
-    /// When it was ready.
+    /// When the server became ready.
     pub before: ServerIdentity,
-    /// After the load; `None` where it was not asked again.
+    /// After the load; `None` if the server was not probed again.
     pub after: Option<ServerIdentity>,
 }
 
 impl TargetIdentity {
-    /// A remark where the server is another one after the load. Only what it reported both times is compared.
+    /// A remark if the server changed during the load. Compares only what the server reported both times.
     pub fn remark(&self) -> Option<String> {
         let after = self.after.as_ref()?;
         let before = &self.before;

@@ -1,5 +1,5 @@
-//! SelfJudgement: what the launcher measured of its own measurement. The bounds on it are `validity`'s, the sentences on
-//! what is below them `remarks`'.
+//! SelfJudgement: what the launcher measured about its own measurement. `validity` has the bounds, and `remarks` has the sentences for values
+//! within the bounds.
 
 use std::time::Duration;
 
@@ -12,74 +12,73 @@ use super::{
 };
 use measurement::vitals::{Throttling, clocks::ClockSteps, worker::StageVitals};
 
-/// Shares of a shorter time say nothing: one moment of bad luck is all of it.
+/// A share of a shorter time means nothing: one disturbance would dominate it.
 const MIN_WINDOW: Duration = Duration::from_secs(1);
 
-/// How far the measurement itself can be trusted. `None` is what was not measured, or what this system does not tell.
+/// How far the measurement itself can be trusted. `None`: not measured, or not available on this system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelfJudgement {
-    /// 99th percentile of the send lag of all requests that were sent.
+    /// 99th percentile of the send lag of all sent requests.
     pub send_lag_p99: Option<Duration>,
-    /// An upper bound on how long bytes lay before they were read and stamped, one per read.
+    /// An upper bound on how long bytes waited before they were read and stamped, one value per read.
     pub receive_delay: Option<Distribution<Duration>>,
     /// CPU time of the threads that issued the load, user and system.
     pub own_cpu: Duration,
-    /// CPU time of the process while the load ran: with all its other threads, and the embedded simulator if there is one.
+    /// CPU time of the process while the load ran, with all other threads, and with the embedded simulator if there is one.
     pub process_cpu: Option<Duration>,
     /// How long the load ran.
     pub wall: Duration,
-    /// Threads that issued it.
+    /// Number of threads that issued the load.
     pub threads: usize,
-    /// CPU time of these threads divided by time: 0.5 is half a core.
+    /// CPU time of these threads divided by wall time: 0.5 is half a core.
     pub cores: Option<f64>,
-    /// The same divided by their number: at 1 they never waited.
+    /// `cores` divided by the number of threads: at 1 they never waited.
     pub cpu_share: Option<f64>,
-    /// The thread that had the least time to spare, in the stage where it had the least.
+    /// The busiest thread, in the stage in which it was busiest.
     pub busiest: Option<Busiest>,
-    /// What the CPU limit withheld.
+    /// Throttling by the CPU limit.
     pub throttling: Option<Throttling>,
-    /// CPU time that the hypervisor gave to others, of all that the machine had.
+    /// CPU time that the hypervisor gave to other machines, as a share of the machine's CPU time.
     pub steal_share: Option<f64>,
     /// When the process could not run.
     pub stalls: Option<StallFigures>,
     /// The effects of stalls on percentiles, the largest share first. Empty if no percentile changed, or if the effects are unknown.
     pub stall_effects: Vec<StallEffect>,
-    /// How the clocks were set.
+    /// Clock adjustments during the run.
     pub clock_steps: Option<ClockSteps>,
-    /// A thread had to send by whole milliseconds.
+    /// A thread could only send at whole milliseconds.
     pub coarse_timer: bool,
-    /// Reads that held more than one content event, of all that held content.
+    /// Reads with more than one content event, as a share of reads with content.
     pub coalesced_share: Option<f64>,
-    /// Of all that held content: reads that held more than one and may have come late.
+    /// Possibly late reads with more than one content event, as a share of reads with content.
     pub late_share: Option<f64>,
-    /// What the recorder could not keep.
+    /// Number of records that the recorder could not keep.
     pub dropped: u64,
-    /// One sentence for each doubt.
+    /// One sentence per doubt.
     pub remarks: Vec<String>,
 }
 
-/// A thread that had little time to spare.
+/// The busiest thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Busiest {
-    /// Share of the time in which it used a CPU or waited for one: all but what it waited for bytes and for requests to be
-    /// due.
+    /// Share of the time in which it used a CPU or waited for one. Excludes waiting for bytes and for due requests.
     pub share: f64,
-    /// Of this, the wait for a CPU; `None` where the kernel does not tell, and is then not in the share.
+    /// The part of `share` that it waited for a CPU; `None` if the kernel does not report it. Then `share` excludes it too.
     pub waited_share: Option<f64>,
-    /// The stage; `None` where no stage took a second, and it is of the whole run.
+    /// The stage; `None` if no stage lasted a second. Then the value covers the whole run.
     pub stage: Option<String>,
 }
 
 /// Times in which the process could not run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StallFigures {
-    /// How many.
+    /// Number of stalls.
     pub count: u64,
-    /// Share of the time in them; `None` for a run of less than a second.
+    /// Stalled share of the time; `None` for a run of less than a second.
     pub share: Option<f64>,
     /// The longest.
     pub longest: Duration,
-    /// When it ended, from the start of the run.
+    /// When the longest stall ended, from the start of the run.
     pub longest_ended: Duration,
 }
 
@@ -117,12 +116,12 @@ impl SelfJudgement {
         }
     }
 
-    /// Periods in which the CPU limit was reached, of all in which it was looked at.
+    /// Periods in which the CPU limit was reached, as a share of all observed periods.
     pub fn throttled_share(&self) -> Option<f64> {
         self.throttling.map(|it| it.throttled as f64 / it.periods.max(1) as f64)
     }
 
-    /// The largest step of the clock, or sleep of the machine.
+    /// The largest step of the clock, or the longest sleep of the machine.
     pub fn largest_step(&self) -> Option<Duration> {
         self.clock_steps.as_ref().map(|it| it.largest.max(it.slept))
     }

@@ -1,5 +1,4 @@
-//! Comparability labels: how the figures came about. Results whose labels differ are not to be drawn in one chart without a
-//! notice.
+//! Comparability labels: how the figures were computed. A chart must not combine results with different labels without a notice.
 
 use crds::ResolvedRun;
 use serde::Serialize;
@@ -14,8 +13,7 @@ use super::{
     stage::StageAnalysis,
 };
 
-/// The labels of a stage or a run, in the order in which they are printed. Where stages differ, a label of the run holds
-/// each value once, joined by `+`.
+/// The labels of a stage or a run, in print order. If stages differ, a label of the run contains each value once, joined by `+`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Labels {
     /// `paced`, `poisson`, `gamma`, `conditioned-poisson`, `conditioned-gamma`, `burst`, `trace`,
@@ -26,10 +24,9 @@ pub struct Labels {
     /// Who counted the output tokens: `server`, `client` or `mixed`; empty where no request succeeded.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tokens: String,
-    /// ITL is between tokens by the server's count (`token`), or between events with content (`event`), or both
-    /// (`token+event`).
+    /// ITL is between tokens counted by the server (`token`), between events with content (`event`), or both (`token+event`).
     pub itl: &'static str,
-    /// Tokens in an event with content: `one`, or `several`; empty where that is not known.
+    /// Tokens per event with content: `one`, or `several`; empty if unknown.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub events: &'static str,
     /// (last token - first token) / (OSL - 1).
@@ -38,17 +35,17 @@ pub struct Labels {
     pub ntpot: &'static str,
     /// Nearest ranks: `exact`, or `hdr` from histograms of three digits.
     pub percentiles: &'static str,
-    /// Which requests count: `all`, `margins` (all but warm-up and cool-down, by the due time), `trimmed` or `cut`.
+    /// Which requests count: `all`, `margins` (all except warm-up and cool-down, by the due time), `trimmed` or `cut`.
     pub window: String,
-    /// Which prompts were the same, see [`prompts`].
+    /// Which prompts were identical, see [`prompts`].
     pub prompts: &'static str,
-    /// What is known of the server's prefix cache: how many prompt tokens came from it (`told`), or nothing (`unknown`).
+    /// Whether the server reported how many prompt tokens came from its prefix cache (`told`) or not (`unknown`).
     pub cache: &'static str,
-    /// Requests that failed are in no latency.
+    /// Failed requests are in no latency.
     pub failures: &'static str,
 }
 
-/// Labels that every stage has from the run.
+/// Labels that are the same for every stage of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfRun {
     prompts: &'static str,
@@ -57,7 +54,7 @@ pub struct OfRun {
 
 impl OfRun {
     pub(super) fn new(workload: &Workload, run: &ResolvedRun, cached: Option<CachedPrompts>) -> OfRun {
-        // Of the whole run: a server may leave out a count of zero, so that a stage alone does not show whether it counts.
+        // Over the whole run: a server may omit a count of zero, so one stage alone does not show whether it counts.
         OfRun { prompts: prompts(workload, run), cache: if cached.is_some() { "told" } else { "unknown" } }
     }
 }
@@ -102,9 +99,9 @@ impl Labels {
     }
 }
 
-/// Which prompts of a workload are the same: none (`fresh`), those of a group and of each stage (`shared`), those of all
-/// stages and runs with this seed (`repeated`), those of all runs with this seed and, but for texts per stage, this
-/// `profile.promptSalt` (`replayed`); or they are no synthetic ones (`data-set`, `mock`).
+/// Which prompts of a workload are identical. `fresh`: none. `shared`: prompts of a group, and prompts of each stage. `repeated`: prompts of all
+/// stages and runs with this seed. `replayed`: prompts of all runs with this seed and, except for texts per stage, this `profile.promptSalt`.
+/// `data-set`, `recorded` and `mock`: prompts that are not synthetic.
 pub(super) fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",
@@ -121,7 +118,7 @@ pub(super) fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     }
 }
 
-/// Whether the salt of its prompts was given, and so may be that of other runs.
+/// Whether the user set the salt of the prompts, so that other runs may use the same salt.
 pub(super) fn has_given_salt(run: &ResolvedRun) -> bool {
     run.prompt_salt != run.run.prompt_salt()
 }

@@ -1,6 +1,6 @@
-//! What the recorder counted -> figures, and whether they count.
+//! Computes figures from what the recorder counted, and whether the figures count.
 //!
-//! Values in, values out: no clock, file or socket. Every formula stands in `docs/metrics.md` as well.
+//! Values in, values out: no clock, file or socket. `docs/metrics.md` has every formula.
 
 mod accuracy;
 mod analyse;

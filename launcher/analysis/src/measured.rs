@@ -17,15 +17,15 @@ use crate::Distribution;
 /// What the engine measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// What became of each request.
+    /// The outcome of each request.
     pub recorder: &'a Recorder,
-    /// Time zero of all times of the run, on the machine's monotonic clock.
+    /// Time zero of the run, on the machine's monotonic clock.
     pub zero: Duration,
     /// The wall clock at time zero of the records.
     pub started: Timestamp,
-    /// How the rows of a data set were used; `None` for another source.
+    /// How the rows of a data set were used; `None` for another source of prompts.
     pub rows: Option<RowsUsed>,
-    /// What was decided on each stage while the load ran.
+    /// What was decided about each stage while the load ran.
     pub stages: &'a [StageResult],
     /// Why the load ended early, if it did.
     pub stopped: Option<StopReason>,
@@ -33,11 +33,11 @@ pub struct Measured<'a> {
     pub own_cpu: Duration,
     /// How long the load ran, from time zero to the end of the last request.
     pub wall: Duration,
-    /// Threads that issued it.
+    /// Number of threads that issued the load.
     pub threads: usize,
-    /// What each of these took, stage by stage.
+    /// CPU use of each of these threads, per stage.
     pub workers: &'a [WorkerVitals],
-    /// What the machine did to the process.
+    /// How the machine disturbed the process.
     pub vitals: &'a Vitals,
 }
 

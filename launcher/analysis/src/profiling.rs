@@ -1,33 +1,33 @@
-//! What a profiler recorded in a run, and which figures that touches.
+//! What a profiler recorded in a run, and which figures it affects.
 
 use crds::benchmark_run::ProfilerKind;
 use serde::{Deserialize, Serialize};
 
-/// A profiler in a run, as `report.json` has it. Times are milliseconds.
+/// A profiler in a run, as in `report.json`. Times are milliseconds.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Profiling {
     /// The profiler.
     pub kind: ProfilerKind,
-    /// The stage whose window was asked for.
+    /// The stage whose window was requested.
     pub stage: String,
-    /// When the window was to begin, from the start of the stage.
+    /// Requested begin of the window, from the start of the stage.
     pub start_ms: f64,
-    /// How long it was to last.
+    /// Requested length of the window.
     pub duration_ms: f64,
-    /// When it began and ended, from the start of the run; absent: nothing was recorded.
+    /// The recorded window, from the start of the run; absent: nothing was recorded.
     pub window: Option<ProfiledWindow>,
-    /// How long the server took to start the profiler; absent: it was not asked, or did not answer.
+    /// How long the server took to start the profiler; absent: it got no request, or did not answer.
     pub start_took_ms: Option<f64>,
-    /// How long it took to stop the profiler and to write the trace.
+    /// How long the server took to stop the profiler and to write the trace.
     pub stop_took_ms: Option<f64>,
-    /// The stages whose figures the profiler touches.
+    /// The stages with figures that the profiler affects.
     pub stages: Vec<String>,
-    /// The files of the trace, with their names in the results folder.
+    /// The trace files, with their names in the results folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TraceFile>,
-    /// What to know of it: why nothing was recorded, why the window is shorter, where the trace is.
+    /// Notes: why nothing was recorded, why the window is shorter, where the trace is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
@@ -51,12 +51,12 @@ pub struct TraceFile {
 }
 
 impl Profiling {
-    /// Whether the figures of a stage are touched.
+    /// Whether the profiler affects the figures of a stage.
     pub fn touches(&self, stage: &str) -> bool {
         self.stages.iter().any(|it| it == stage)
     }
 
-    /// One sentence per doubt: what the profiler touches, and why nothing was recorded.
+    /// One sentence per doubt: what the profiler affects, and why nothing was recorded.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let nothing = self
             .window
@@ -65,7 +65,7 @@ impl Profiling {
         self.touched().into_iter().chain(nothing)
     }
 
-    /// What that means for the figures; `None`: it touches none.
+    /// What the profiler means for the figures; `None`: it affects none.
     fn touched(&self) -> Option<String> {
         let (stages, their) = match self.stages.as_slice() {
             [] => return None,

@@ -1,5 +1,5 @@
-//! Remarks: a sentence for each doubt that does not make a run invalid. They tell which figure to read with care, and why.
-//! What is a reason of the verdict is not said again.
+//! Remarks: one sentence per doubt that does not make a run invalid. Each names a figure to read with care, and why. A reason of the verdict is not
+//! repeated.
 
 use std::time::Duration;
 
@@ -23,31 +23,31 @@ use measurement::{
     resends::explained_resends,
 };
 
-/// Past this share of its threads' time the launcher may be what limits the load.
+/// Above this share of its threads' time, the launcher may limit the load.
 pub const BUSY_SHARE: f64 = 0.8;
-/// Past this share of reads, time or CPU, the 99th percentiles are not the server's alone.
+/// Above this share of reads, time or CPU, the 99th percentiles no longer describe the server alone.
 pub(super) const NOTED_SHARE: f64 = 0.01;
 /// A remark reports a stall effect above this share of the percentile.
 const MOVED_SHARE: f64 = 0.02;
-/// The most percentiles that one remark names.
+/// Maximum number of percentiles that one remark names.
 const MOST_MOVED: usize = 4;
-/// A stall that is worth a word, however rare.
+/// A stall of this length gets a remark, however rare.
 const LONG_STALL: Duration = Duration::from_millis(100);
-/// Below this share of the rate at which requests were due the load was another one.
+/// Below this share of the due rate, the sent load differs from the requested one.
 const RATE_SHARE: f64 = 0.95;
-/// Past this share of a stage its drain makes its rates lower than a reader expects.
+/// Above this share of a stage, its drain lowers its rates noticeably.
 const DRAIN_SHARE: f64 = 0.05;
-/// The fewest requests of a stage with a remark on its rates.
+/// Minimum number of requests in a stage for a remark on its rates.
 const DRAIN_REQUESTS: u64 = 20;
-/// Above this share of the requests under way at the last send, a stage is too short for its latencies.
+/// If more than this share of the requests is in flight at the last send, the stage is too short for its latencies.
 const UNDER_WAY_SHARE: f64 = 0.5;
-/// Past this share the clock that a latency counts from makes a difference.
+/// Above this share, the start clock of a latency makes a difference.
 const CLOCK_SHARE: f64 = 0.05;
-/// Tokens of a prompt that a cache may have of a completion: a block of vLLM's default size.
+/// Prompt tokens of a completion that a cache may contain: one block of vLLM's default size.
 const BLOCK_TOKENS: u64 = 16;
-/// The same of a chat: what the templates of well-known models put before the first message.
+/// Prompt tokens of a chat that a cache may contain: the text that templates of well-known models put before the first message.
 const TEMPLATE_TOKENS: u64 = 128;
-/// Less than this is how late every launcher is.
+/// Every launcher is late by up to this much.
 const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
 pub(super) fn remarks(findings: &Findings<'_>, judged: &Judged) -> Vec<String> {
@@ -86,7 +86,7 @@ pub(super) fn remarks(findings: &Findings<'_>, judged: &Judged) -> Vec<String> {
     .collect()
 }
 
-/// LoadGen's own verdict does not know how many samples the benchmark has.
+/// LoadGen's own verdict does not know the number of samples of the benchmark.
 fn few_samples(workload: &Workload) -> Option<String> {
     let loadgen = workload.loadgen.as_ref()?;
     let (used, benchmark) = (loadgen.qsl.total_sample_count, &loadgen.benchmark);
@@ -96,7 +96,7 @@ fn few_samples(workload: &Workload) -> Option<String> {
     ))
 }
 
-/// Records, or what belongs to them, that memory had no room for.
+/// Records, or parts of them, that did not fit into memory.
 pub(super) fn records(recorder: &Recorder) -> Option<String> {
     let records = recorder.records.as_ref()?;
     let (kept, left_out) = (records.len() as u64, records.left_out());
@@ -117,13 +117,13 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Why a stage does not count while others do.
+/// Why a stage does not count while other stages do.
 fn invalid(stage: &StageAnalysis, reasons: &[Reason], verdict: &Verdict) -> Vec<String> {
     let told = reasons.iter().filter(|it| !verdict.has(it.name));
     told.map(|it| format!("stage {} is not valid: {it}; the other stages count", stage.stage.name)).collect()
 }
 
-/// Rates that fill and drain make lower.
+/// Rates that fill and drain lower.
 fn drain(stage: &StageAnalysis) -> Option<String> {
     let share = stage.drain_share.filter(|it| *it > DRAIN_SHARE && stage.figures.succeeded >= DRAIN_REQUESTS)?;
     Some(format!(
@@ -170,7 +170,7 @@ fn stalled(judgement: &SelfJudgement) -> Option<String> {
     })
 }
 
-/// Percentiles that stalls can have made larger.
+/// Percentiles that stalls may have increased.
 fn stalls_moved(judgement: &SelfJudgement) -> Option<String> {
     let moved: Vec<String> = judgement
         .stall_effects
@@ -233,7 +233,7 @@ fn set_aside(all: &Figures) -> Option<String> {
     ))
 }
 
-/// Gaps between events are then not those between tokens.
+/// With several tokens per event, gaps between events are not gaps between tokens.
 fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
     let of_stages = stages.iter().filter(|it| it.figures.has_several_tokens_an_event() == Some(true));
     let most = of_stages.max_by(|a, b| {
@@ -287,8 +287,7 @@ fn lengths(all: &Figures, workload: &Workload, api: Api) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; ") + of_words + of_template)
 }
 
-/// Share of the prompt tokens that came from a prefix cache although every prompt is drawn by itself; `None` where the load
-/// explains all of them.
+/// Share of the prompt tokens that came from a prefix cache although every prompt is drawn independently; `None` if the load explains all of them.
 pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<f64> {
     let explained = explained_tokens(all, workload, run)?;
     let found = all.cached?;
@@ -297,8 +296,8 @@ pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: 
     (share > NOTED_SHARE).then_some(found.share)
 }
 
-/// Tokens of each prompt that a prefix cache may have although every prompt is drawn by itself: those of the chat template, or a
-/// block, and those that are alike by chance. `None`: requests of the load share text, or may share it.
+/// Tokens per prompt that a prefix cache may contain although every prompt is drawn independently: the chat template or one block, and a prefix
+/// that is equal by chance. `None`: requests of the load share text, or may share it.
 pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<u64> {
     let RequestSource::Random { text, prefixes, .. } = &workload.requests else { return None };
     // Request i of each stage has the same text; within one stage no two requests share one.
@@ -330,8 +329,8 @@ fn cached(findings: &Findings<'_>) -> Option<String> {
     ))
 }
 
-/// Length of the common prefix that two random prompts of so many have by chance, in tokens: log(requests) / log(ids), rounded
-/// up. For words it is less than a block.
+/// Length of the common prefix that two of `requests` random prompts have by chance, in tokens: log(requests) / log(ids), rounded up. For words it
+/// is less than a block.
 fn alike_by_chance(text: &PromptText, requests: u64) -> u64 {
     let PromptText::TokenIds(ids) = text else { return 0 };
     let ids = f64::from(ids.max()) - f64::from(ids.min()) + 1.0;
@@ -348,7 +347,7 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// An open load that the server does not serve as fast as it comes.
+/// An open load that arrives faster than the server serves it.
 fn backlog(stage: &StageAnalysis) -> Option<String> {
     let Queue::Grew(Backlog { sent, ended, under_way, by_littles_law }) = stage.queue? else { return None };
     Some(format!(
@@ -369,7 +368,7 @@ fn too_short(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// A server whose latency or rate rose or fell all along.
+/// A server with a latency or rate that kept rising or falling.
 fn drift(stage: &StageAnalysis) -> Option<String> {
     let drift = stage.uncertainty.as_ref().ok()?.steady_state.drift()?;
     Some(format!(
@@ -378,7 +377,7 @@ fn drift(stage: &StageAnalysis) -> Option<String> {
     ))
 }
 
-/// For stages with too few requests to be a reason.
+/// For stages with too few requests to make the run invalid.
 fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     let bound = findings.run.validity.max_send_lag_p99;
     let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
@@ -389,7 +388,7 @@ fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     ))
 }
 
-/// A wait that is neither the launcher's nor the server's alone.
+/// A wait that is due to both the launcher and the server.
 fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     let bound = findings.run.validity.max_send_lag_p99.0;
     let found = stage.figures.permit_wait.map(|it| it.p99).filter(|found| *found > bound)?;
@@ -419,7 +418,7 @@ fn resends(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// How much coordinated omission would have hidden. Where the requests in flight are limited, [`permit_wait`] says it.
+/// How much coordinated omission would have hidden. If requests in flight are limited, [`permit_wait`] reports it.
 fn clock(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];

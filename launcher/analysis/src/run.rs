@@ -22,7 +22,7 @@ use crate::{
     validity::{self, Verdict},
 };
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// The model that was measured.
@@ -31,7 +31,7 @@ pub struct Analysis {
     pub started: Timestamp,
     /// The run was stopped before all its requests had ended.
     pub partial: bool,
-    /// Whether the figures count.
+    /// Whether the figures count, and why.
     pub verdict: Verdict,
     /// All stages together.
     pub all: Figures,
@@ -39,34 +39,34 @@ pub struct Analysis {
     pub stages: Vec<StageAnalysis>,
     /// The figures of each traffic class over all stages, without requests that were never sent; empty if there are none.
     pub classes: Vec<ClassAnalysis>,
-    /// The probes beside all stages; `None` where the workload has none.
+    /// The probes of all stages; `None` if the workload has none.
     pub probes: Option<Figures>,
-    /// The sessions of all stages; `None` where requests form none.
+    /// The sessions of all stages; `None` if requests form no sessions.
     pub sessions: Option<SessionFigures>,
-    /// The course of the run over time; `None` if no request was due.
+    /// The time series of the run; `None` if no request was due.
     pub series: Option<SeriesFigures>,
-    /// The distributions of the latencies of all stages together.
+    /// The latency distributions of all stages together.
     pub distributions: DistributionFunctions,
-    /// Some requests of the load.
+    /// A sample of the requests of the load.
     pub sample: RequestSample,
     /// How far the measurement itself can be trusted.
     pub judgement: SelfJudgement,
-    /// How the figures came about.
+    /// How the figures were computed.
     pub labels: Labels,
-    /// The objectives; `None` where the run has none, or they are not judged yet.
+    /// The objectives; `None` if the run has none, or if they are not judged yet.
     pub objectives: Option<Objectives>,
-    /// How good the answers were; `None` where they were not scored.
+    /// How good the answers were; `None` if they were not scored.
     pub accuracy: Option<Accuracy>,
     /// Whether the server could have had the prompts in its cache.
     pub contamination: Contamination,
-    /// What a profiler recorded; `None` where none was asked for.
+    /// What a profiler recorded; `None` if no profile was requested.
     pub profiling: Option<Profiling>,
-    /// The figures of the servers' metrics; `None` where none were read.
+    /// The figures of the servers' metrics; `None` if none were read.
     pub servers: Option<ServerAnalysis>,
 }
 
 impl Analysis {
-    /// The message of the verdict's headline without words of the server, which may be anything: for a status.
+    /// The message of the verdict's headline, for a status. It has no text from the server, which may contain anything.
     pub fn status_message(&self) -> String {
         validity::without_words(&self.verdict.headline().message, &self.all)
     }

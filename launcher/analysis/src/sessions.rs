@@ -1,11 +1,11 @@
-//! The figures of sessions: by session, and by the place of a request in its session.
+//! The figures of sessions: per session, and per turn.
 
 use std::time::Duration;
 
 use super::distribution::Distribution;
 use measurement::recorder::{SessionTally, TURNS, TurnTally};
 
-/// What the sessions of a stage, or of a run, came to. Durations, turns and tokens are those of complete sessions.
+/// The sessions of a stage or a run. Durations, turns and tokens cover complete sessions only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionFigures {
     /// Sessions that sent a request.
@@ -14,55 +14,55 @@ pub struct SessionFigures {
     pub complete: u64,
     /// Sessions with a request that got no answer.
     pub failed: u64,
-    /// Sessions that the end of a stage, or of its window, cut short.
+    /// Sessions cut short by the end of a stage or its window.
     pub cut_short: u64,
-    /// Sessions that began with a later turn than their first, and got all answers from there on.
+    /// Sessions that began after their first turn, and got all answers from there on.
     pub partial: u64,
-    /// Complete sessions per second of the duration of the figures; `None` where that is zero.
+    /// Complete sessions per second of the duration of the figures; `None` if the duration is zero.
     pub per_second: Option<f64>,
-    /// From the time when the first request of a session was due to the end of its last.
+    /// From the due time of a session's first request to the end of its last request.
     pub duration: Option<Distribution<Duration>>,
-    /// Requests of a session.
+    /// Requests per session.
     pub turns: Option<Distribution<f64>>,
-    /// Prompt tokens of all requests of a session, of the sessions of which the server told them all.
+    /// Prompt tokens per session, for sessions with all prompt lengths reported by the server.
     pub input_tokens: Option<Distribution<f64>>,
-    /// Output tokens of all requests of a session.
+    /// Output tokens per session.
     pub output_tokens: Option<Distribution<f64>>,
-    /// Requests whose prompts lack turns before them, because the context was full.
+    /// Requests with prompts that omit earlier turns, because the context was full.
     pub shortened_turns: u64,
-    /// How long requests waited for the turn before them and for think time after the load wanted them; `None` where the load starts
-    /// sessions. No latency has it.
+    /// How long requests waited for the turn before them and for think time, after the load wanted them. No latency contains this wait. `None` if
+    /// the load starts sessions.
     pub hold: Option<Distribution<Duration>>,
-    /// By turn, the first in front.
+    /// Per turn, in order.
     pub by_turn: Vec<TurnFigures>,
 }
 
-/// The requests with one place in their sessions.
+/// The requests at one turn of their sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnFigures {
-    /// The number of the turn, from 1; of the last entry it is the first of all later turns.
+    /// The number of the turn, from 1. In the last entry, the first of all later turns.
     pub turn: usize,
-    /// Whether later turns are among them.
+    /// Whether the entry includes all later turns.
     pub and_later: bool,
     /// With any outcome.
     pub requests: u64,
     pub succeeded: u64,
-    /// First token minus scheduled; `None` without streams.
+    /// First token minus scheduled; `None` without streaming.
     pub ttft: Option<Distribution<Duration>>,
     /// Last token minus scheduled.
     pub latency: Option<Distribution<Duration>>,
-    /// Mean prompt length, of the requests whose usage the server sent; `None` where no usage came.
+    /// Mean prompt length of requests with usage; `None` if no usage was reported.
     pub mean_input_tokens: Option<f64>,
     /// Mean output length.
     pub mean_output_tokens: Option<f64>,
-    /// The share of the prompt tokens that were in the server's prefix cache; `None` where there is no prompt token.
+    /// The share of the prompt tokens that were in the server's prefix cache; `None` if there is no prompt token.
     pub cached_share: Option<f64>,
 }
 
 impl SessionFigures {
-    /// `duration` is that of the figures beside it.
+    /// `duration`: the duration of the stage or run.
     pub(super) fn new(tally: &SessionTally, duration: Duration, streaming: bool) -> SessionFigures {
-        // A server that never reports cached tokens says nothing about its cache. One that does leaves them out where there are none.
+        // If a server never reports cached tokens, its cache is unknown. A server that reports them omits counts of zero.
         let reports_cached = tally.by_turn.iter().any(|it| it.cached_tokens > 0);
         let of_turn = |(it, turn)| {
             let figures = TurnFigures::new(turn, it, streaming);

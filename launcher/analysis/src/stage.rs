@@ -44,42 +44,41 @@ pub struct StageAnalysis {
     pub stage: Stage,
     /// Where its headline latencies start to count.
     pub latency_origin: LatencyOrigin,
-    /// Why the stage was not run; `None` if it was, and if the load ended before it.
+    /// Why the stage was not run; `None` if it ran, or if the load ended before it.
     pub not_run: Option<NotMeasured>,
     /// Why this stage is invalid; empty for a valid stage.
     pub invalid: Vec<Reason>,
-    /// The stop rule that ended the stage, or with it the load; `None` if none did.
+    /// The stop rule that ended the stage or the whole load; `None` if none did.
     pub ended_by: Option<EndedBy>,
-    /// Requests per second that were asked, by the profile or by earlier stages; `None` for closed-loop load, and for a rate that
-    /// varies.
+    /// Requested rate, from the profile or from earlier stages; `None` for closed-loop load, and for a varying rate.
     pub asked_rate: Option<f64>,
-    /// Requests per second that left: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two
-    /// requests, and where the stage was stopped early.
+    /// Rate at which requests were sent: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two requests, and if
+    /// the stage was stopped early.
     pub achieved_rate: Option<f64>,
-    /// The time from the first due request to the last, divided by that from the first send to the last: below 1 the load
-    /// left more slowly than it was due. `None` as [`StageAnalysis::achieved_rate`].
+    /// The time from the first due request to the last, divided by the time from the first send to the last. Below 1, the load was sent more slowly
+    /// than it was due. `None` under the same conditions as [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
     /// State of the server's queue; `None` unless the load is open.
     pub(super) queue: Option<Queue>,
-    /// The part of the duration after the last send, of a stage whose rates are over the whole duration; `None` if they are between fill and
-    /// drain, and where all requests were sent at once.
+    /// The part of the duration after the last send, for a stage with rates over the whole duration. `None` for rates between fill and drain, and
+    /// if all requests were sent together.
     pub drain_share: Option<f64>,
-    /// An upper bound on how long bytes lay before they were read, one per read; `None` where nothing is known.
+    /// An upper bound on how long bytes waited before they were read, one value per read; `None` if unknown.
     pub receive_delay: Option<Distribution<Duration>>,
     pub figures: Figures,
-    /// How sure they are, or why that is not known.
+    /// The uncertainty of the figures, or why it is unknown.
     pub uncertainty: Result<Uncertainty, Absent>,
     /// The distributions of its latencies.
     pub distributions: DistributionFunctions,
-    /// Which requests these are of: `all`, `margins`, `trimmed` or `cut`.
+    /// Which requests the figures cover: `all`, `margins`, `trimmed` or `cut`.
     pub window: &'static str,
-    /// Labels that it has from the run.
+    /// Labels that every stage has from the run.
     pub of_run: labels::OfRun,
-    /// The figures of the probes beside it; `None` where the workload has none.
+    /// The figures of the probes during the stage; `None` if the workload has none.
     pub probes: Option<Figures>,
-    /// The figures of its sessions; `None` where requests form none.
+    /// The figures of its sessions; `None` if requests form no sessions.
     pub sessions: Option<SessionFigures>,
-    /// Its course over time; `None` if no request was due, and in a run of one stage, which has the same course.
+    /// Its time series; `None` if no request was due, and in a run of one stage, which has the same time series.
     pub series: Option<SeriesFigures>,
 }
 
@@ -110,7 +109,7 @@ impl StageAnalysis {
         };
         let measured_rate = result.and_then(|it| it.measured_rate.as_ref());
         let asked_rate = asked_rate.or_else(|| Some(measured_rate?.as_ref().ok()?.per_second()));
-        // Without those that ended late the requests have gaps between them.
+        // Without the requests that ended late, the remaining requests have gaps between them.
         let whole = workload.window != Window::Trimmed;
         let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
         let pace = achieved_rate.and_then(|_| pace(tally));
@@ -148,8 +147,8 @@ impl StageAnalysis {
 }
 
 impl StageAnalysis {
-    /// Whether the server did not keep up with its load, so that TTFT and latency grow with the length of the stage. `None` for a load that
-    /// is not open, and for a stage that is too short to tell.
+    /// Whether the server fell behind its load, so that TTFT and latency grow with the length of the stage. `None` for a load that is not open, and
+    /// for a stage that is too short to tell.
     pub fn is_overloaded(&self) -> Option<bool> {
         match self.queue? {
             Queue::Steady => Some(false),

@@ -1,8 +1,8 @@
 //! The effect of the launcher's stalls on the latencies that it measured.
 //!
-//! A closed loop starts to count a latency when it sends the request. A launcher that stands still therefore shows no send lag, and the
-//! stall hides in the latency. This module intersects each stall with the requests that were under way. The latency minus its stalls is
-//! the shortest time that the server can have taken. The effect is the measured percentile minus the percentile of these shortest times.
+//! A closed loop starts to count a latency when it sends the request. So a stalled launcher shows no send lag, and the stall hides in the latency.
+//! This module intersects each stall with the requests in flight. The latency minus its stalls is the shortest time that the server can have taken.
+//! The effect is the measured percentile minus the percentile of these shortest times.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub struct StallEffect {
     pub measured: Duration,
     /// The most that stalls can have added to it.
     pub added: Duration,
-    /// The share of the requests that were under way during a stall.
+    /// The share of the requests that were in flight during a stall.
     pub touched_share: f64,
 }
 
@@ -41,13 +41,13 @@ impl StallEffect {
     }
 }
 
-/// The fewest values whose 99th percentile is not their largest one.
+/// Minimum number of values for a 99th percentile below the largest value.
 const FEWEST: u64 = 100;
 
-/// The first moment of a latency, its last one, and the number that divides the time between them.
+/// Start and end of a latency, and the divisor of the time between them.
 type Timed = (Duration, Duration, u32);
 
-/// A latency that stalls can make longer.
+/// A latency that stalls can increase.
 struct Latency {
     name: &'static str,
     /// Its distribution as measured.
@@ -65,8 +65,8 @@ const LATENCIES: [Latency; 3] = [
     },
 ];
 
-/// The effect of stalls on the figures of each stage, the largest share first. A figure that no stall changed is left out. Empty without
-/// the records of all requests.
+/// The effect of stalls on the figures of each stage, the largest share first. A figure that no stall changed is left out. Empty without the
+/// records of all requests.
 pub(super) fn effects(recorder: &Recorder, stages: &[StageAnalysis], stalls: Option<&Stalls>) -> Vec<StallEffect> {
     let Some((records, stalls)) = recorder.every_record().zip(stalls.filter(|it| !it.times.is_empty())) else {
         return Vec::new();
@@ -101,7 +101,7 @@ fn effects_on(latency: &Latency, records: &Records, stages: &[StageAnalysis], st
     stages.iter().enumerate().filter_map(effect).collect()
 }
 
-/// Stalls in order, and the time in all stalls before each.
+/// Stalls in order, each with the total stalled time before it.
 struct Times<'a> {
     stalls: &'a [Stall],
     before: Vec<Duration>,
@@ -118,7 +118,7 @@ impl Times<'_> {
         Times { before: before.collect(), stalls }
     }
 
-    /// The time in stalls from the start of the run to a moment.
+    /// The stalled time from the start of the run to `at`.
     fn until(&self, at: Duration) -> Duration {
         let begun = self.stalls.partition_point(|it| it.from < at);
         let Some(last) = begun.checked_sub(1) else { return Duration::ZERO };
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!([within(100, 200), within(150, 250), within(250, 1_000), within(300, 900)], [0, 50, 50, 0]);
     }
 
-    /// The effects of these stalls on one slot that sends so many requests, one after the other.
+    /// The effects of these stalls on one slot that sends these requests one after another.
     fn effects_of(requests: Vec<RequestRecord>, stalls: Option<Stalls>) -> Vec<StallEffect> {
         let mut case = crate::tests::case(vec![Stage::new("c1", Load::closed(1, requests.len() as u64))]);
         case.vitals.stalls = stalls;

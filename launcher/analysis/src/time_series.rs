@@ -1,4 +1,4 @@
-//! The course of a run, or of a stage, over time.
+//! The time series of a run or a stage.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use measurement::recorder::{
     series::{Bin, OutcomeGroup, QuantileSketch},
 };
 
-/// What happened over time, in bins of one width. It has every request of the load, also those outside of the window.
+/// What happened over time, in bins of one width. Contains every request of the load, including requests outside the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesFigures {
     pub bin_width: Duration,
     /// When the first bin begins, from the start of the run: a multiple of the width.
     pub start: Duration,
-    /// The first event: the first and the last bin may be covered in part.
+    /// The time of the first event. Events may cover the first and the last bin only in part.
     pub first_event: Duration,
     pub last_event: Duration,
     pub bins: Vec<BinFigures>,
@@ -25,25 +25,25 @@ pub struct SeriesFigures {
 /// What happened within one bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinFigures {
-    /// Requests that were due, also those that were never sent.
+    /// Requests that were due, including requests that were never sent.
     pub due: u64,
     pub sent: u64,
     /// Requests that ended, by [`OutcomeGroup::ALL`].
     pub ended: [u64; OutcomeGroup::ALL.len()],
-    /// Mean number of requests between their send and their end.
+    /// Mean number of requests in flight.
     pub under_way: f64,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Time to the first token by the clock of the stage; `None` without values, and without streams.
+    /// Time to the first token by the clock of the stage; `None` without values, and without streaming.
     pub ttft: Option<BinTimes>,
-    /// `None` without values, and without streams.
+    /// `None` without values, and without streaming.
     pub itl: Option<BinTimes>,
     /// Time to the last token by the clock of the stage.
     pub latency: Option<BinTimes>,
     pub send_lag: Option<BinTimes>,
 }
 
-/// Times of one bin, each within 1.6 % or 0.6 us of the true one.
+/// Times of one bin, each within 1.6 % or 0.6 us of the true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BinTimes {
     pub count: u64,

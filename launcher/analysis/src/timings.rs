@@ -1,4 +1,4 @@
-//! The distributions of a stage or a run: from the records of its requests, exactly, where all were kept; else from histograms.
+//! The distributions of a stage or a run. They are exact if the records of all requests were kept, and come from histograms otherwise.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use measurement::{
     recorder::{InFigures, Recorder, Records, StageTally},
 };
 
-/// Times and lengths, one of each for a request. See [`super::Figures`] for their meaning.
+/// Times and lengths, one of each per request. [`super::Figures`] explains them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Timings {
-    /// They come from records, and not from histograms.
+    /// The distributions come from records, not from histograms.
     pub(super) exact: bool,
     pub(super) ttft: Option<Distribution<Duration>>,
     pub(super) latency: Option<Distribution<Duration>>,
@@ -32,7 +32,7 @@ pub(super) struct Timings {
 }
 
 impl Timings {
-    /// Of each stage, and of all together.
+    /// The timings of each stage, and of all stages together.
     pub(super) fn of_run(recorder: &Recorder, workload: &Workload) -> (Vec<Timings>, Timings) {
         let origins: Vec<LatencyOrigin> = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
         match recorder.every_record() {
@@ -41,7 +41,7 @@ impl Timings {
         }
     }
 
-    /// Of requests that leave no record.
+    /// For requests without records.
     pub(super) fn of_tally(tally: &StageTally, origin: LatencyOrigin) -> Timings {
         let (ttft, latency) = headline(tally, origin);
         Timings::of_histograms(tally, ttft, latency)
@@ -114,7 +114,7 @@ impl Column {
             [only] => *only,
             _ => {
                 let mut all = by_stage.concat();
-                // What is sorted in parts is merged by the stable sort.
+                // The stable sort merges the parts, which are already sorted.
                 all.sort();
                 Distribution::of_sorted(&all)
             }
@@ -134,7 +134,7 @@ impl Column {
 /// A time of a request.
 type Time = fn(&RequestRecord) -> Option<Duration>;
 
-/// One figure after the other, so that no more than one column of values is in memory.
+/// Computes one figure after another, so that only one column of values is in memory.
 fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Timings) {
     let answer =
         |of: Time| Column::from_records(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
@@ -187,7 +187,7 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
 }
 
 pub(super) fn nanos(time: Duration) -> u64 {
-    // Hundreds of years fit.
+    // The range is hundreds of years.
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -202,8 +202,8 @@ mod tests {
 
     const ORIGINS: [LatencyOrigin; 2] = [LatencyOrigin::Scheduled, LatencyOrigin::Sent];
 
-    /// One of so many requests of two stages: in microseconds, sent `7 * number` after it was due, its first token
-    /// `1,000,003 + 11 * number` later.
+    /// Request `number` of two stages: sent `7 * number` microseconds after it was due, its first token `1,000,003 + 11 * number` microseconds
+    /// later.
     fn request(number: u64) -> RequestRecord {
         let sent = Duration::from_micros(7 * number);
         let first = sent + Duration::from_micros(1_000_003 + 11 * number);
@@ -240,7 +240,7 @@ mod tests {
         let recorder = recorder(9, RecordBudget::default());
         let (stages, all) = of_records(recorder.records.as_ref().unwrap(), &ORIGINS);
         let micros = Duration::from_micros;
-        // The answer of request 6 was empty: 0, 2, 4 and 8 are left, and 1, 3, 5 and 7 of the other stage.
+        // Request 6 had an empty answer: 0, 2, 4 and 8 remain, and 1, 3, 5 and 7 in the other stage.
         let even = stages[0].ttft_scheduled.unwrap();
         assert_eq!((even.count, even.min, even.max), (4, micros(1_000_003), micros(1_000_003 + 18 * 8)));
         assert_eq!((even.p50, even.p75), (micros(1_000_003 + 18 * 2), micros(1_000_003 + 18 * 4)));
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!((pooled.count, pooled.p50, pooled.max), (8, micros(1_000_003 + 18 * 2), even.max));
         assert_eq!(pooled.p75, odd.max.min(micros(1_000_003 + 18 * 4)));
         assert_eq!(all.ttft_sent.unwrap().max, micros(1_000_003 + 11 * 8));
-        // A request that failed was sent, too; none waited less than its number says.
+        // The failed request was sent too. Request `number` waited `number` microseconds for a permit.
         assert_eq!((all.send_lag.unwrap().count, all.permit_wait.unwrap().max), (9, micros(8)));
         assert_eq!((all.isl.unwrap().p50, all.osl.unwrap().p99), (10_001.0, 10.0));
         assert_eq!(all.tpot.unwrap().min, micros(10_000));

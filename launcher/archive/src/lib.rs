@@ -1,9 +1,8 @@
-//! [I/O] A results folder as a stream, and back. The launcher writes it, and the plugin of kubectl reads it.
+//! [I/O] A results folder as a stream, and back. The launcher writes it, and the kubectl plugin reads it.
 //!
-//! The stream is a tar file, which any tar reads: `contents.txt` with the size and the name of each file, the files below `files/` in
-//! this order, and `sha256.txt` with their checksums as `sha256sum -c` reads them. A reader therefore notices a stream that was cut, a
-//! file that is missing, and a byte that differs. Neither side holds a file in memory. There are no links, and no names that leave the
-//! folder.
+//! The stream is a tar file for any tar reader. It contains `contents.txt` with the size and name of each file, then the files below `files/` in this
+//! order, and `sha256.txt` with their checksums for `sha256sum -c`. A reader therefore detects a truncated stream, a missing file and a changed byte.
+//! Neither side holds a whole file in memory. There are no links, and no names that leave the folder.
 
 mod name;
 mod read;
@@ -14,7 +13,7 @@ mod write;
 pub use read::{Received, UnpackError, unpack};
 pub use write::{ArchiveError, Written, write};
 
-/// What the message of [`ArchiveError::Empty`] says of the folder: the plugin of kubectl, which has the message alone, knows it by this.
+/// The phrase of [`ArchiveError::Empty`]. The kubectl plugin gets only the message, and recognises an empty folder by this phrase.
 pub const NO_FILES: &str = "has no files";
 
 /// The first line of `contents.txt`: the format of the stream.
@@ -25,9 +24,9 @@ const CONTENTS: &str = "contents.txt";
 const CHECKSUMS: &str = "sha256.txt";
 /// The folder of the files.
 const FILES: &str = "files/";
-/// The most files of a stream. A folder of a run has about 20, and one of a series that many for each run.
+/// Maximum number of files in a stream. The folder of a run has about 20 files, the folder of a series as many per run.
 const MAX_FILES: usize = 20_000;
-/// The most bytes of `contents.txt` and of `sha256.txt`: both are held in memory.
+/// Maximum size of `contents.txt` and of `sha256.txt` in bytes: both are held in memory.
 const MAX_LIST: u64 = 8 << 20;
-/// How much of a file is held in memory.
+/// How much of a file is held in memory, in bytes.
 const CHUNK: usize = 128 << 10;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-/// The most folders and the file of a name.
+/// Maximum number of parts in a name: the folders and the file.
 const MAX_PARTS: usize = 8;
-/// The longest name, in bytes; more does not fit into the header of tar.
+/// Maximum length of a name in bytes; a longer name does not fit into the tar header.
 const MAX_NAME: usize = 200;
 
-/// The path of a name below a folder; `None` for a name that may leave the folder, or that a terminal or a list would not show as it is.
+/// The path of a name below a folder; `None` if the name may leave the folder, or if a terminal or list would not show it unchanged.
 pub(crate) fn path(name: &str) -> Option<PathBuf> {
     let parts: Vec<&str> = name.split('/').collect();
     let is_plain = |it: &&str| !matches!(*it, "" | "." | "..") && !it.contains(['\\', ':']);

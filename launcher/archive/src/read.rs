@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, MAX_LIST, name};
 
-/// A file that has come whole.
+/// A completely received file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Name of the file below the folder, with `/` between folders.
@@ -28,17 +28,17 @@ pub enum UnpackError {
     /// The stream ended, or the connection broke.
     #[error("the stream was cut: {0}")]
     Cut(String),
-    /// Something else than `benchwright archive` wrote the stream, or another release of it.
+    /// The stream is not from `benchwright archive`, or from another release.
     #[error("this is no stream of `benchwright archive` that this release reads: {0}")]
     Format(String),
-    /// The bytes are not those that were sent.
+    /// The received bytes differ from the sent bytes.
     #[error("{name} does not have the checksum that it was sent with: {sent}, but {found}")]
     Checksum {
         /// The file.
         name: String,
-        /// What the sender says.
+        /// The sender's checksum.
         sent: String,
-        /// What came.
+        /// The checksum of the received bytes.
         found: String,
     },
     /// The disk is full, or the folder cannot be written.
@@ -51,11 +51,11 @@ pub enum UnpackError {
     },
 }
 
-/// Unpacks a stream into an empty folder that nothing else writes to. `progress` gets how many bytes of how many have come, each
-/// time that some have.
+/// Unpacks a stream into an empty folder that nothing else writes to. Calls `progress` with the received and the total number of bytes, each time
+/// that some arrive.
 ///
 /// # Errors
-/// The stream was cut or is none, a checksum differs, or a file cannot be written. The folder is not complete then, and is of no use.
+/// The stream is truncated or invalid, a checksum differs, or a file cannot be written. The folder is then incomplete and useless.
 pub fn unpack(
     stream: impl Read,
     folder: &Path,
@@ -119,7 +119,7 @@ fn contents(text: &str) -> Result<Vec<Wanted>, UnpackError> {
     Ok(wanted)
 }
 
-/// Refuses an entry that is not the next one: another file, a link, a folder, an extension of tar.
+/// Refuses an entry other than the next announced file: another file, a link, a folder, a tar extension.
 fn check_header(entry: &tar::Entry<'_, impl Read>, name: &str, bytes: Option<u64>) -> Result<(), UnpackError> {
     let header = entry.header();
     let is_next = header.entry_type() == tar::EntryType::Regular
@@ -176,7 +176,7 @@ fn store(
     if done != wanted.bytes {
         return Err(UnpackError::Cut(format!("{} has {done} of {} bytes", wanted.name, wanted.bytes)));
     }
-    // Some file systems find out only here that they are full.
+    // Some file systems report only here that they are full.
     file.sync_all().map_err(failed)?;
     Ok(hex(&digest.finalize()))
 }
@@ -208,7 +208,7 @@ fn cut(error: io::Error) -> UnpackError {
     UnpackError::Cut(error.to_string())
 }
 
-/// The next header cannot be read: the stream ended within it, or it is none.
+/// The next header cannot be read: the stream is truncated or not a tar stream.
 fn unreadable(error: io::Error) -> UnpackError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => cut(error),

@@ -1,4 +1,4 @@
-//! A folder comes back as it was, or not at all.
+//! A folder is restored unchanged, or not at all.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
 
@@ -48,7 +48,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Unpacks a stream, and returns what it left in the folder.
+/// Unpacks a stream, and returns the files in the folder.
 fn unpacked(stream: &[u8]) -> (Result<Vec<Received>, UnpackError>, BTreeMap<String, Vec<u8>>) {
     let into = tempfile::tempdir().unwrap();
     let received = unpack(stream, into.path(), |_, _| {});
@@ -60,7 +60,7 @@ fn made(entries: &[(tar::EntryType, &str, &str)]) -> Vec<u8> {
     let mut out = tar::Builder::new(Vec::new());
     for (kind, name, content) in entries {
         let mut header = tar::Header::new_ustar();
-        // `set_path` would refuse what a test needs.
+        // `set_path` would refuse the names that a test needs.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(*kind);
         header.set_size(content.len() as u64);
@@ -70,7 +70,7 @@ fn made(entries: &[(tar::EntryType, &str, &str)]) -> Vec<u8> {
     out.into_inner().unwrap()
 }
 
-/// Asserts that a stream is refused with a message that has this part.
+/// Asserts that a stream is refused with a message that contains `part`.
 fn assert_refused(stream: &[u8], part: &str) {
     let (received, _) = unpacked(stream);
     let message = received.unwrap_err().to_string();
@@ -152,7 +152,7 @@ fn a_full_place_is_an_error() {
 fn a_stream_that_ends_early_is_refused_wherever_it_ends() {
     let folder = small();
     let stream = stream(folder.path());
-    // The last two blocks are the mark of the end: without them everything is there.
+    // The last two blocks only mark the end: without them every file is complete.
     let needed = stream.len() - 1024;
     for end in 0..needed {
         let (received, _) = unpacked(&stream[..end]);
@@ -169,7 +169,7 @@ fn names_that_leave_the_folder_are_refused() {
         let evil = made(&[(FILE, CONTENTS, &contents), (FILE, &path, "")]);
         assert_refused(&evil, "contents.txt has the line");
     }
-    // The second name is not that which was announced.
+    // The second name differs from the announced name.
     let contents = format!("{FORMAT}\n1 a\n");
     for path in ["files/../a", "/a", "a", "files/b"] {
         assert_refused(&made(&[(FILE, CONTENTS, &contents), (FILE, path, "x")]), "is where files/a belongs");
@@ -237,7 +237,7 @@ proptest! {
         let at = at % stream.len();
         stream[at] ^= flip;
         let (received, found) = unpacked(&stream);
-        // What is neither content nor name, such as a time, may differ.
+        // Only bytes outside of contents and names, such as a time, may differ.
         prop_assert!(received.is_err() || found == files(folder.path()));
     }
 

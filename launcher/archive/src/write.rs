@@ -12,18 +12,18 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, NO_FILES, name};
 
-/// What a stream holds.
+/// The contents of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// How many files.
+    /// Number of files.
     pub files: usize,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
-    /// What is in the folder and not in the stream: links, pipes and the like.
+    /// Entries of the folder that the stream lacks: links, pipes and similar.
     pub left_out: Vec<PathBuf>,
 }
 
-/// Why there is no stream, or why it breaks off.
+/// Why there is no stream, or why it is truncated.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The folder or a file in it cannot be read.
@@ -40,13 +40,13 @@ pub enum ArchiveError {
     /// The folder has more files than a results folder.
     #[error("{path} has more than {MAX_FILES} files; give the results folder of one run", path = .0.display())]
     TooManyFiles(PathBuf),
-    /// The name of a file cannot be sent.
+    /// The name of a file cannot be represented.
     #[error(
         "{path} has a name that is not sent: it is longer than 200 bytes, lies deeper than 8 folders, or has control characters, \\ or :; rename it",
         path = .0.display()
     )]
     Name(PathBuf),
-    /// A file that was asked for is missing.
+    /// A requested file is missing.
     #[error("{folder} has no file {name:?}; leave out --file to send all", folder = folder.display())]
     Missing {
         /// The folder.
@@ -54,26 +54,25 @@ pub enum ArchiveError {
         /// The file.
         name: String,
     },
-    /// A file changed meanwhile.
+    /// A file changed while it was read.
     #[error("{path} changed while it was read; try again when the run has ended", path = .0.display())]
     Changed(PathBuf),
-    /// The reader is gone, or the place that the stream goes to is full.
+    /// The reader is gone, or the destination is full.
     #[error("cannot write the stream: {0}; try again")]
     Write(io::Error),
 }
 
-/// A file that is sent.
+/// A file to send.
 struct Source {
     name: String,
     path: PathBuf,
     bytes: u64,
 }
 
-/// Writes a folder, or of it the files with these names, where there are any.
+/// Writes a folder; if `only` is not empty, just the files with these names.
 ///
 /// # Errors
-/// The folder or a file cannot be read, changes meanwhile or has a name that cannot be sent, or `out` cannot be written. What was
-/// written until then is a stream that a reader refuses.
+/// The folder or a file cannot be read, changes meanwhile or has an invalid name, or `out` cannot be written. A reader refuses the incomplete stream.
 pub fn write(folder: &Path, only: &[String], out: impl Write) -> Result<Written, ArchiveError> {
     let mut written = Written::default();
     let mut sources = Vec::new();
@@ -123,7 +122,7 @@ fn collect(
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        // That of a link itself, and not of what it leads to.
+        // The metadata of a link itself, not of its target.
         let metadata = entry.metadata().map_err(unreadable(&path))?;
         if !metadata.is_dir() && !metadata.is_file() {
             left_out.push(path);
@@ -184,13 +183,13 @@ fn header(name: &str, bytes: u64, modified: u64) -> io::Result<tar::Header> {
     Ok(header)
 }
 
-/// When a file was last written, in seconds since 1970; 0 if the file system does not say.
+/// When a file was last written, in seconds since 1970; 0 if the file system does not report it.
 fn modified(metadata: &Metadata) -> u64 {
     let time = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
     time.map(|it| it.as_secs()).unwrap_or_default()
 }
 
-/// A file as it is read. It keeps an error of its own, which is none of the stream.
+/// A file while it is read. It keeps the file's own read error, to distinguish it from errors of the stream.
 struct Content {
     file: io::Take<BufReader<File>>,
     digest: Sha256,

@@ -1,5 +1,5 @@
-//! [I/O] The yardstick: a client of hyper and tokio that opens connections, posts, reads frames and stamps each, and does
-//! nothing else. It looks into no frame; the server sends a token in each.
+//! [I/O] The yardstick: a client of hyper and tokio that opens connections, posts requests, reads frames and time-stamps each frame, and does nothing
+//! else. It does not parse frames; the server sends one token per frame.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
@@ -20,15 +20,15 @@ use tokio::net::TcpStream;
 
 use super::{BenchError, parts::BareSpec};
 
-/// As long as the prompts of the engine's load.
+/// The same length as the prompts of the engine's load.
 const PROMPT: &str = "salt letters of people who count days by tides";
 
-/// Frames behind those of the tokens: usage and `[DONE]`.
+/// Frames after the tokens' frames: usage and `[DONE]`.
 const CLOSING: usize = 2;
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// Runs the closed loop and tells what became of it.
+/// Runs the closed loop and returns its result.
 ///
 /// # Errors
 /// A connection or an answer broke.
@@ -106,7 +106,7 @@ async fn run_slot(
     Ok(requests)
 }
 
-/// What became of a request. Where frames are missing, or one came in two pieces, no stamp is known to be that of its token.
+/// The times of a request. If frames are missing, or a frame arrived in two pieces, no time stamp can be assigned to its token.
 fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result<ClientRequest, String> {
     let wanted = tokens as usize + CLOSING;
     if stamps.len() != wanted {

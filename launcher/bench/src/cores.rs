@@ -1,11 +1,11 @@
-//! [I/O] Which core the server keeps to and which the client, so that they do not take turns on one.
+//! [I/O] Assigns separate cores to server and client, so that they do not share one.
 
 use std::{fs, io, thread};
 
 use capacity::keep_to_core;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// The cores of a comparison; absent where they cannot be told apart.
+/// The cores of a comparison; absent if they cannot be separated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cores {
     /// The server's.
@@ -15,8 +15,7 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// Two cores that this process may use, not two threads of one core where there is a choice; and what has to be said
-    /// where they are not that.
+    /// Chooses two cores that this process may use, if possible not two threads of one core; and a remark if that is not possible.
     pub(super) fn choose() -> (Cores, Option<String>) {
         match Cores::find() {
             Ok((cores, true)) => (cores, None),
@@ -27,7 +26,7 @@ impl Cores {
         }
     }
 
-    /// The cores, and whether they are two.
+    /// The cores, and whether they are two physical cores.
     fn find() -> Result<(Cores, bool), String> {
         let allowed = allowed().map_err(|error| format!("the system does not tell the cores: {error}"))?;
         let [first, second, ..] = allowed[..] else {
@@ -37,7 +36,7 @@ impl Cores {
         let other = allowed.iter().copied().find(|core| !siblings.contains(core));
         let client = other.unwrap_or(second);
         for core in [first, client] {
-            // On a thread that ends: this one keeps its cores.
+            // On a temporary thread: this thread keeps its cores.
             if let Ok(Err(error)) = thread::spawn(move || keep_to_core(core)).join() {
                 return Err(format!("the system does not let a process keep to core {core}: {error}"));
             }
@@ -51,13 +50,13 @@ fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
 }
 
-/// The threads of the same core, itself included; it alone where the system does not tell.
+/// The threads of the same core, including itself; only itself if the system does not report them.
 fn siblings(core: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
     fs::read_to_string(path).ok().and_then(|text| list(text.trim())).unwrap_or_else(|| vec![core])
 }
 
-/// Reads a list as Linux writes it, such as `0,64` or `0-3`.
+/// Parses a list in Linux's format, such as `0,64` or `0-3`.
 fn list(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for part in text.split(',') {

@@ -9,24 +9,24 @@ use super::{
     table,
 };
 
-/// How the bench was run.
+/// The settings of a bench run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Settings {
-    /// How often everything was measured.
+    /// How many times everything was measured.
     pub(super) runs: u32,
-    /// How often each side of a comparison ran, in turn, in each of them.
+    /// How many times each side of a comparison ran, in turn, in each run.
     pub(super) repeats: u32,
-    /// Whether the loads were too small for their figures to count.
+    /// Whether the loads were too small for valid figures.
     pub(super) quick: bool,
     /// The groups that were measured.
     pub(super) groups: Vec<String>,
-    /// Those that were not.
+    /// The other groups, which were not measured.
     pub(super) left_out: Vec<String>,
 }
 
 impl Settings {
-    /// A command that does the same again; files that it writes are no part of it.
+    /// A command that repeats the measurement, without the options for output files.
     fn command(&self) -> String {
         let mut command = String::from("benchwright-bench");
         if !self.left_out.is_empty() {
@@ -39,7 +39,7 @@ impl Settings {
     }
 }
 
-/// All that one call measured.
+/// All measurements of one call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document<'a> {

@@ -17,7 +17,7 @@ pub enum BenchError {
     /// A trial failed.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// A program or a thread that is measured failed.
+    /// A measured program or thread failed.
     #[error("{0}")]
     Program(String),
     /// The launcher's binary is missing.
@@ -26,7 +26,7 @@ pub enum BenchError {
     /// A file of figures cannot be written.
     #[error("cannot write {path}: {source}; choose another file", path = path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// Prompts cannot be made.
+    /// Prompts cannot be generated.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The BenchmarkRun of a report cannot be read.
@@ -40,7 +40,7 @@ pub enum BenchError {
     /// A connection of the bare client broke.
     #[error("the bare client cannot go on: {0}")]
     Bare(#[from] hyper::Error),
-    /// A request of the bare client cannot be made.
+    /// A request of the bare client is invalid.
     #[error("the bare client cannot begin: {0}")]
     Request(#[from] http::Error),
 }

@@ -1,14 +1,14 @@
-//! Figure: a number of this bench with its budget, over one or several runs. Pure.
+//! Figure: a measured number with its budget, over one or several runs. Pure.
 
 use serde::Serialize;
 
-/// What a figure must not pass.
+/// A limit for a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bound {
-    /// The largest that is allowed.
+    /// The largest allowed value.
     AtMost(f64),
-    /// The smallest that is allowed.
+    /// The smallest allowed value.
     AtLeast(f64),
 }
 
@@ -21,32 +21,32 @@ impl Bound {
     }
 }
 
-/// What is asked of a figure.
+/// The budget of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Budget {
-    /// What it has to meet; absent: nothing.
+    /// The required limit; absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<Bound>,
-    /// What it is to reach; absent: nothing more.
+    /// The desired limit; absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aim: Option<Bound>,
 }
 
 impl Budget {
-    /// A figure that nothing is asked of.
+    /// A figure without a budget.
     pub const NONE: Budget = Budget { floor: None, aim: None };
 
-    /// At most so much.
+    /// An upper limit.
     pub const fn at_most(floor: f64, aim: f64) -> Budget {
         Budget { floor: Some(Bound::AtMost(floor)), aim: Some(Bound::AtMost(aim)) }
     }
 
-    /// At least so much.
+    /// A lower limit.
     pub const fn at_least(floor: f64, aim: f64) -> Budget {
         Budget { floor: Some(Bound::AtLeast(floor)), aim: Some(Bound::AtLeast(aim)) }
     }
 
-    /// What a value meets; `None` where nothing is asked.
+    /// Which limit a value meets; `None` without a budget.
     pub fn mark(&self, value: f64) -> Option<Mark> {
         match (self.floor.map(|it| it.holds(value)), self.aim.map(|it| it.holds(value))) {
             (None, None) => None,
@@ -57,20 +57,20 @@ impl Budget {
     }
 }
 
-/// What a figure meets.
+/// The limit that a figure meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Mark {
-    /// The aim, and so the floor.
+    /// The aim, and therefore the floor.
     Aim,
     /// The floor.
     Floor,
-    /// Neither, or the aim where there is no floor.
+    /// Neither of them; or not the aim, if there is no floor.
     Missed,
 }
 
 impl Mark {
-    /// As a table shows it.
+    /// The text in a table.
     pub fn text(self) -> &'static str {
         match self {
             Mark::Aim => "meets aim",
@@ -80,7 +80,7 @@ impl Mark {
     }
 }
 
-/// One figure, measured once a run.
+/// One figure, measured once per run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figure {
@@ -90,14 +90,14 @@ pub struct Figure {
     pub title: String,
     /// Its unit, such as `ms` or `KiB`; empty for a ratio.
     pub unit: &'static str,
-    /// A value for each run.
+    /// One value per run.
     pub values: Vec<f64>,
     /// Their median.
     pub median: f64,
-    /// What is asked of it.
+    /// Its budget.
     #[serde(flatten)]
     pub budget: Budget,
-    /// What its median meets.
+    /// The limit that its median meets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
 }
@@ -115,17 +115,17 @@ impl Figure {
     }
 }
 
-/// All figures of one or several runs, in the order in which they were measured first, and what has to be said of them.
+/// All figures of one or several runs, in the order of their first measurement, with notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// The figures.
     pub all: Vec<Figure>,
-    /// What has to be said of them, each once.
+    /// Notes on the figures, each once.
     pub notes: Vec<String>,
 }
 
 impl Figures {
-    /// Adds a value; what is no number was not measured, and is left out.
+    /// Adds a value; NaN means that it was not measured, and is skipped.
     pub fn add(&mut self, name: &str, title: &str, unit: &'static str, value: f64, budget: Budget) {
         if !value.is_finite() {
             return self.note(format!("{title}: not measured"));
@@ -139,7 +139,7 @@ impl Figures {
         self.all.push(figure);
     }
 
-    /// Adds what has to be said.
+    /// Adds a note.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -147,7 +147,7 @@ impl Figures {
     }
 }
 
-/// The middle value; the mean of the two in the middle of an even number, and NaN of none.
+/// The middle value; with an even number of values, the mean of the two middle ones; NaN without values.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

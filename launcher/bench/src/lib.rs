@@ -34,7 +34,7 @@ use groups::setup::{Bench, Scale};
 use machine::Machine;
 use parts::Part;
 
-/// Above this number of cores in use by other processes the figures do not describe the bench alone.
+/// If other processes use more cores than this, the figures are distorted.
 const QUIET: f64 = 0.1;
 
 /// The arguments of a measurement.

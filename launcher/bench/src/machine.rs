@@ -1,4 +1,4 @@
-//! [I/O] On what the figures were measured.
+//! [I/O] Describes the machine of the measurement.
 
 use std::{fs, thread};
 
@@ -10,20 +10,20 @@ use ::document::TOOL_VERSION;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Machine {
-    /// The model of its processor, as the system tells it.
+    /// The model of its processor, as the system reports it.
     pub(super) cpu: String,
-    /// Cores that this process may use at once.
+    /// Number of cores that this process may use.
     pub(super) cores: usize,
     /// The release of its kernel.
     pub(super) kernel: String,
     /// The release of this program.
     pub(super) version: &'static str,
-    /// `release`, or `debug`, whose figures count for nothing.
+    /// `release` or `debug`; figures of a debug build do not count.
     pub(super) build: &'static str,
 }
 
 impl Machine {
-    /// This one.
+    /// Describes this machine.
     pub(super) fn detect() -> Machine {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let unknown = |text: Option<&str>| text.map_or("unknown", str::trim).to_owned();

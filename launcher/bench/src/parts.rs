@@ -1,4 +1,4 @@
-//! The work of the child processes of this bench, as JSON: that of a trial, and two parts of its own. Pure.
+//! The work of the child processes of this bench, as JSON: the part of a trial, and two further parts. Pure.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! [I/O] The launcher, run as a user runs it.
+//! [I/O] Runs the launcher as a user does.
 
 use std::{
     io,
@@ -15,7 +15,7 @@ const NAME: &str = "benchwright";
 /// Time between two checks whether the program has ended.
 const POLL: Duration = Duration::from_millis(1);
 
-/// A child process that is killed when it is dropped.
+/// A child process that is killed on drop.
 struct Process(Child);
 
 impl Drop for Process {
@@ -34,10 +34,10 @@ pub(super) fn beside() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(NAME))
 }
 
-/// Checks that a program is there.
+/// Checks that a program exists.
 ///
 /// # Errors
-/// It is no file.
+/// It is not a file.
 pub(super) fn check(program: &Path) -> Result<(), BenchError> {
     if program.is_file() { Ok(()) } else { Err(BenchError::NoProgram(program.to_owned())) }
 }

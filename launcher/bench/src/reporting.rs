@@ -1,4 +1,4 @@
-//! [I/O] How long the report of a large run takes: records made up, then what a run does at its end.
+//! [I/O] Measures the time to report a large run: with synthetic records, then the same steps as at the end of a run.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ use report::{Attachments, Folder, Inputs};
 /// Tokens of each answer.
 const TOKENS: u32 = 16;
 
-/// Analyses made-up records and writes all files of their report.
+/// Analyses synthetic records and writes all files of their report.
 ///
 /// # Errors
-/// The file is no BenchmarkRun, or the folder cannot be written.
+/// The file is not a BenchmarkRun, or the folder cannot be written.
 pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
     let input = input::from_file(&spec.file, &LocalOptions::default())?;
     let mut recorder = Recorder::new(input.workload.stages.len(), input.workload.goodput.clone(), Keep::Records);
@@ -79,7 +79,7 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
     Ok(ReportResult { wall_ns: nanos(wall) })
 }
 
-/// A made-up request, unlike the others, with an answer of this many tokens.
+/// A unique synthetic request, with an answer of this many tokens.
 pub(super) fn request(number: u64, tokens: u32) -> (RequestRecord, WireTally) {
     let micros = |count: u64| Duration::from_micros(count);
     let scheduled = micros(200 * number);

@@ -1,16 +1,16 @@
-//! The figures as a table for a terminal, and the words that other formats share with it. Pure.
+//! The figures as a table for a terminal, and words that other formats share with it. Pure.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use crds::figure::rate_text;
 
 use super::figures::{Bound, Figure, Figures};
 
-/// A line below the header, and no other.
+/// A line below the header only.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-/// The columns, of which the first holds words and the others numbers.
+/// The column headers. The first column contains words, the other columns numbers.
 pub(super) const HEADER: [&str; 6] = ["", "median", "spread", "floor", "aim", ""];
 
-/// All figures, and below them what has to be said, with a line break at its end.
+/// All figures, followed by the notes, with a line break at the end.
 pub(super) fn table(figures: &Figures) -> String {
     let mut table = Table::new();
     let right = |text: &str| Cell::new(text).set_alignment(CellAlignment::Right);
@@ -27,7 +27,7 @@ pub(super) fn table(figures: &Figures) -> String {
     text
 }
 
-/// Title, median, spread, floor, aim, and what is met.
+/// Title, median, spread, floor, aim, and the limit that is met.
 pub(super) fn row(figure: &Figure) -> [String; 6] {
     let (min, max) = figure.spread();
     let spread = if figure.values.len() > 1 { format!("{} to {}", number(min), number(max)) } else { String::new() };

@@ -1,4 +1,4 @@
-//! [I/O] Trials of this bench: the engine or the bare client, each on a core of its own.
+//! [I/O] Trials of this bench: the engine or the bare client, each on its own core.
 
 use std::time::Duration;
 
@@ -37,12 +37,12 @@ pub(super) fn bare(pace: Pace, streams: u32, rounds: u32, tokens: u32, cores: Co
     Ok(trial::match_sides(server, &Part::Bare(spec), None, true, pace.answer(tokens) * rounds)?)
 }
 
-/// CPU time of the client for each token, in microseconds.
+/// CPU time of the client per token, in microseconds.
 pub(super) fn cpu_per_token(trial: &Trial) -> f64 {
     trial.client.cpu_ns as f64 / 1e3 / trial.matched.tokens.max(1) as f64
 }
 
-/// Why the figures do not count, if they do not: requests failed, or only one side has a record of them.
+/// Why the figures do not count, if so: requests failed, or only one side recorded them.
 pub(super) fn fault(trial: &Trial) -> Option<String> {
     let (failed, unmatched) = (trial.failed(), trial.matched.unmatched);
     if failed > 0 {

@@ -1,4 +1,4 @@
-//! The built bench, with small loads: every part runs, every request is matched, every figure is there.
+//! The built bench with small loads: every part runs, every request is matched, every figure exists.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -18,7 +18,7 @@ fn command(folder: &TempDir, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs it, and returns its JSON.
+/// Runs the bench, and returns its JSON.
 fn bench(folder: &TempDir, arguments: &[&str]) -> Value {
     let all = [&["--quick", "--json", "figures.json"], arguments].concat();
     command(folder, &all).assert().success();

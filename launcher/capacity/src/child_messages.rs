@@ -1,5 +1,5 @@
-//! The messages between the processes of a trial, as JSON. Each side is its own process, so that its CPU time
-//! and memory are known. Pure.
+//! The messages between the processes of a trial, as JSON. Server and client are separate processes, so that the CPU time and memory of each are
+//! known. Pure.
 //!
 //! Times are nanoseconds of the monotonic clock, which all processes of a machine share.
 
@@ -22,13 +22,13 @@ pub enum Part {
     Engine(Box<EngineSpec>),
 }
 
-/// What a server is asked to be.
+/// The configuration of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerSpec {
     /// How fast it is.
     pub pace: Pace,
-    /// The core to which it keeps; absent: any.
+    /// The core on which the server runs; absent: any core.
     pub core: Option<usize>,
 }
 
@@ -72,13 +72,13 @@ pub struct ClientResult {
     /// The message of one failed request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The share of the time in which the busiest thread needed a CPU. `None`: not judged, or the load was too short.
+    /// The fraction of time in which the busiest thread needed a CPU. `None`: not judged, or the load was too short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest: Option<f64>,
     /// 99th percentile of the receive delay. `None`: not judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_delay_p99_ns: Option<u64>,
-    /// Each request that succeeded. Empty where requests are not kept.
+    /// Each successful request. Empty if requests are not kept.
     pub requests: Vec<ClientRequest>,
 }
 
@@ -90,15 +90,15 @@ pub struct ClientRequest {
     /// Number of the request in its stage.
     pub number: u64,
     pub scheduled_ns: u64,
-    /// Wait for a permit; zero without a limit of the requests in flight.
+    /// Wait for a permit; zero without a concurrency limit.
     pub queued_ns: u64,
-    /// When it was handed to the socket.
+    /// When the request was handed to the socket.
     pub sent_ns: u64,
     /// When its first token arrived.
     pub first_ns: u64,
     /// When its last token arrived.
     pub last_ns: u64,
-    /// Times between tokens. Empty where they are not kept.
+    /// Times between tokens. Empty if they are not kept.
     pub gaps_ns: Vec<u64>,
 }
 

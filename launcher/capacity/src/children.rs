@@ -1,4 +1,4 @@
-//! [I/O] The child processes of a trial: starts them, reads their results, and kills those that do not answer in time.
+//! [I/O] The child processes of a trial: starts them, reads their results, and kills those that do not respond in time.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -16,12 +16,12 @@ use crate::{
     server::Truth,
 };
 
-/// The hidden command of a child process. Each program that runs trials has it.
+/// The hidden command of a child process. Each program that runs trials supports it.
 const COMMAND: &str = "bench-part";
 /// The longest time that a server may take to listen, and to print its record at the end.
 const SERVER_LIMIT: Duration = Duration::from_secs(30);
 
-/// A child process, whose output a thread reads. It is killed when it is dropped.
+/// A child process with a thread that reads its output. Killed on drop.
 struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -85,19 +85,19 @@ fn command(part: &impl Serialize) -> Result<Command, TrialError> {
 /// A result as the text that a child prints for its parent.
 ///
 /// # Errors
-/// A value that JSON cannot express.
+/// JSON cannot represent a value.
 pub fn json(result: &impl Serialize) -> Result<String, TrialError> {
     serde_json::to_string(result).map_err(|error| TrialError::Child(error.to_string()))
 }
 
-/// Why the argument of the hidden command is no part.
+/// The error for an invalid argument of the hidden command.
 pub fn unreadable_part(error: &impl std::fmt::Display) -> TrialError {
     TrialError::Child(format!(
         "{COMMAND} is an internal command of this program, and its argument cannot be read: {error}"
     ))
 }
 
-/// Runs a part in a child process to its end, and returns its result.
+/// Runs a part in a child process to its end, and returns the result.
 ///
 /// # Errors
 /// The process cannot be started, fails, or prints nothing within `limit`.

@@ -13,7 +13,7 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    /// So far; `None` where the system does not tell.
+    /// The CPU time so far; `None` if the system does not report it.
     pub fn now() -> Option<CpuUse> {
         let own = own(&fs::read_to_string("/proc/self/stat").ok()?)?;
         Some(CpuUse { machine: Ticks::read()?, own })
@@ -28,7 +28,7 @@ impl CpuUse {
         self.machine.cpus as f64
     }
 
-    /// Cores that others used on average since `before`, the hypervisor included; NaN where no time has passed.
+    /// Cores that other processes used on average since `before`, including the hypervisor; NaN if no time has passed.
     pub fn others_since(&self, before: &CpuUse) -> f64 {
         let wall = self.machine.all.saturating_sub(before.machine.all) as f64 / self.machine.cpus as f64;
         let own = self.own.saturating_sub(before.own);
@@ -37,8 +37,7 @@ impl CpuUse {
     }
 }
 
-/// Of `/proc/self/stat`: behind the name in brackets, which may hold anything, fields 14 to 17 are utime, stime, cutime and
-/// cstime.
+/// Reads `/proc/self/stat`: after the name in parentheses, which may contain any characters, fields 14 to 17 are utime, stime, cutime and cstime.
 fn own(process: &str) -> Option<u64> {
     let fields: Vec<&str> = process.rsplit_once(')')?.1.split_whitespace().collect();
     fields.get(11..15)?.iter().map(|it| it.parse::<u64>().ok()).sum()

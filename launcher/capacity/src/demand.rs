@@ -24,7 +24,7 @@ const FEW: u64 = 20;
 pub enum Unknown {
     #[error("the workload has no stage to try; write one into the profile")]
     NoStage,
-    /// The demand of this stage is not known.
+    /// The demand of this stage is unknown.
     #[error(
         "stage {0}: its load is not known, so that the hardest stage is not known either; write the entries of its trace, or its rate, into the profile"
     )]
@@ -41,8 +41,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// The highest demand of a load, on a server of this pace. An answer that is not streamed counts as one token. `None`
-    /// where the load is in a file.
+    /// The highest demand of a load on a server with this pace. An answer without streaming counts as one token. `None` if the load is in a file.
     fn from_load(load: &Load, tokens: u32, streaming: bool, pace: Pace) -> Option<Demand> {
         let answer = pace.answer(tokens);
         let seconds = answer.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -65,7 +64,7 @@ impl Demand {
     }
 }
 
-/// The number of requests in flight from the start of a load. `None` where the load has send times.
+/// The number of requests in flight from the start of a load. `None` if the load has send times.
 fn slots(load: &Load) -> Option<u64> {
     let (limit, count) = match load {
         Load::Closed { concurrency, count, .. } => (Some(*concurrency), *count),
@@ -75,7 +74,7 @@ fn slots(load: &Load) -> Option<u64> {
     [limit.map(u64::from), count].into_iter().flatten().min()
 }
 
-/// The most requests of a closed loop that start in a second; `None` where it has no such limit.
+/// The maximum number of requests per second that a closed loop starts; `None` if it has no such limit.
 fn start_rate(load: &Load) -> Option<RequestRate> {
     match load {
         Load::Closed { start_rate, .. } => *start_rate,
@@ -90,7 +89,7 @@ fn peak(load: &Load) -> Option<RequestRate> {
         Load::Users { rate, .. } => Some(*rate),
         Load::Trace { speed, .. } => {
             let entries = recorded(load)?;
-            // A second of the replay, in time of the recording.
+            // One second of the replay, in recorded time.
             let second = Duration::try_from_secs_f64(*speed).unwrap_or(SECOND).max(Duration::from_nanos(1));
             let (mut first, mut most) = (0, 1);
             for (last, entry) in entries.iter().enumerate() {
@@ -105,15 +104,15 @@ fn peak(load: &Load) -> Option<RequestRate> {
     }
 }
 
-/// The same, but at most the rate that the concurrency limit of the load allows.
+/// The same, limited to the rate that the load's concurrency limit allows.
 fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
     let peak = peak(load)?;
     let held = load.max_concurrency().map(|it| f64::from(it) / answer.as_secs_f64());
-    // With an answer time of zero the limit is infinite, which is no rate.
+    // With an answer time of zero the limit is infinite, and therefore no rate.
     Some(held.and_then(|it| RequestRate::try_from(it).ok()).filter(|it| *it < peak).unwrap_or(peak))
 }
 
-/// The hardest stage of a workload, and its demand. Traces in files must be read before.
+/// The hardest stage of a workload, and its demand. Traces in files must be read first.
 ///
 /// # Errors
 /// There is no stage, or the demand of a stage is not known, so that it may be the hardest.
@@ -123,18 +122,18 @@ pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand
         let demand = Demand::from_load(&stage.load, tokens, workload.streaming, pace);
         demand.map(|it| (stage, it)).ok_or_else(|| Unknown::Stage(stage.name.clone()))
     };
-    // A measured rate is at most what the server served in an earlier stage, which is as hard.
+    // A measured rate is at most the rate that the server reached in an earlier stage, which is equally hard.
     let known = workload.stages.iter().filter(|it| !it.load.has_measured_rate());
     let demands = known.map(demand).collect::<Result<Vec<_>, _>>()?;
     let harder = |left: &Demand, right: &Demand| left.weight().total_cmp(&right.weight());
     demands.into_iter().max_by(|(_, left), (_, right)| harder(left, right)).ok_or(Unknown::NoStage)
 }
 
-/// A workload of this stage alone, at its highest demand and for a few seconds, and its expected time.
+/// A workload of only this stage, at its highest demand and for a few seconds, with its expected time.
 pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload, Duration) {
     let requests = requests(workload, stage);
     let answer = pace.answer(mean_output(&requests));
-    // Long enough for the first answers to end while others begin.
+    // Long enough for the first answers to end while other answers begin.
     let due = (2 * answer).clamp(LENGTH.0, LENGTH.1);
     let (load, length) = match slots(&stage.load) {
         Some(slots) => {
@@ -156,7 +155,7 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
     let stages = vec![stage];
     let mut rest = Workload { stages: Vec::new(), ..workload.clone() };
     rest.classes.classes.iter_mut().for_each(|it| it.headers.clear());
-    // A trial is to measure the whole stage.
+    // A trial measures the whole stage.
     rest.stop_rules.clear();
     (Workload { stages, requests, headers, window, abandonment, probes: None, ..rest }, length + answer)
 }
@@ -290,7 +289,7 @@ mod tests {
         if let Load::Open { rate: steady, max_concurrency, count, .. } = &mut load {
             (*steady, *max_concurrency, *count) = (rate, Some(10), None);
         }
-        // Answers take a second: 40 would be under way, and 10 may be.
+        // Answers take a second: 40 would be in flight, but the limit is 10.
         let demand = Demand::from_load(&load, 191, true, PACE).unwrap();
         assert_eq!((demand.requests_per_second, demand.streams), (10.0, 10.0));
         let all = workload(vec![load], 191);

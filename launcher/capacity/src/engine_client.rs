@@ -68,7 +68,7 @@ fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgeme
     analysis::analyse(&Evidence::new(Measured::from(load), &spec.workload, run, "bench")).judgement
 }
 
-/// The requests that succeeded, with times of the machine's clock.
+/// The successful requests, with times of the machine's clock.
 fn seen(load: &LoadResult) -> Vec<ClientRequest> {
     let at = |time: Duration| nanos(load.zero + time);
     let records = load.recorder.records.iter().flatten().enumerate();
@@ -83,7 +83,7 @@ fn seen(load: &LoadResult) -> Vec<ClientRequest> {
                 scheduled_ns: at(record.scheduled),
                 queued_ns: nanos(record.permit_wait.unwrap_or_default()),
                 sent_ns: at(record.sent?),
-                // An answer in one piece has no first token of its own.
+                // An answer in one piece has no separate first token.
                 first_ns: at(record.first_token.or(record.last_token)?),
                 last_ns: at(record.last_token?),
                 gaps_ns: gaps(place).into_iter().flat_map(InterTokenTimes::iter).map(nanos).collect(),

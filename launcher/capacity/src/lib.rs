@@ -1,11 +1,11 @@
-//! [I/O] Finds whether this machine or pod has the capacity for a load. It runs the hardest stage of a BenchmarkRun for a few
-//! seconds against a paced server on loopback.
+//! [I/O] Determines whether this machine or pod has the capacity for a load. It runs the hardest stage of a BenchmarkRun for a few seconds against a
+//! paced server on loopback.
 //!
-//! The engine runs as in a benchmark. The `server` answers at once or at an exact pace, and records when it sent each token.
-//! Server and client are child processes (`children`, `child_messages`, `part`), so that CPU time and memory of each are known. `trial`
-//! runs one load, and `matching` compares the client's times with the server's. `demand` finds the hardest stage, and `verdict`
-//! judges the trial. TLS, which the server does not support, and name resolution are deliberately not counted. The developer's
-//! benchmark of the engine, `bench`, uses the same trials. All of it needs epoll, timers and /proc of Linux.
+//! The engine runs as in a benchmark. The `server` answers immediately or at an exact pace, and records when it sent each token. Server and client
+//! are child processes (`children`, `child_messages`, `part`), so that CPU time and memory of each are known. `trial` runs one load, and `matching`
+//! compares the client's times with the server's times. `demand` finds the hardest stage, and `verdict` judges the trial. TLS, which the server does
+//! not support, and name resolution are deliberately not counted. The developer's benchmark of the engine, `bench`, uses the same trials. All of it
+//! needs epoll, timers and /proc of Linux.
 
 pub mod child_messages;
 pub mod children;
@@ -48,12 +48,12 @@ use server::Pace;
 use trial_result::TrialResult;
 use verdict::Verdict;
 
-/// A load, and the server that is assumed for it.
+/// A load, and the assumed server.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The run whose load is tried.
+    /// The run with the load.
     pub run: ResolvedRun,
-    /// Its profile, with the files that URLs name.
+    /// Its profile, including the files behind URLs.
     pub workload: Workload,
     /// The expected pace of the server.
     pub pace: Pace,
@@ -64,16 +64,16 @@ pub struct Question {
 /// The answer to a [`Question`].
 #[derive(Clone, Debug)]
 pub struct CapacityReport {
-    /// Whether the machine has the capacity. `false` also where that is not known.
+    /// Whether the machine has the capacity. `false` also if that is unknown.
     pub fits: bool,
-    /// The answer in words, with what was measured.
+    /// The answer in words, with the measured values.
     pub text: String,
 }
 
 /// Runs the trial and judges it.
 ///
 /// # Errors
-/// The demand of a stage is not known, or the trial could not be run.
+/// The demand of a stage is unknown, or the trial could not be run.
 pub fn ask(question: Question) -> Result<CapacityReport, TrialError> {
     let Question { run, mut workload, pace, threads } = question;
     let recorded = trace::read(&workload).map_err(LoadError::from)?;
@@ -85,7 +85,7 @@ pub fn ask(question: Question) -> Result<CapacityReport, TrialError> {
     loadgen::as_plain_loads(&mut workload);
     let (stage, demand) = demand::hardest(&workload, pace)?;
     let (tried, length) = demand::trial(&workload, stage, pace);
-    // The arguments of a child are visible to other users, so that they must not contain the real target.
+    // Other users can see the arguments of a child, so they must not contain the real target.
     let local = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..run.clone() };
     let before = CpuUse::now();
     let trial = trial::judged(pace, tried, local, threads, length)?;

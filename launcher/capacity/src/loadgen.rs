@@ -1,4 +1,4 @@
-//! Phases of LoadGen tests as loads that say how hard they are. Pure.
+//! Converts phases of LoadGen tests into loads with a known demand. Pure.
 
 use crds::units::RequestRate;
 use workload_profiles::{
@@ -7,7 +7,7 @@ use workload_profiles::{
     workload::{Arrivals, Load, Rate},
 };
 
-/// Puts a load of the same rate, or of as many requests under way, in place of each phase whose rate is known.
+/// Replaces each phase with a known rate by a load with the same rate or the same number of requests in flight.
 pub(super) fn as_plain_loads(workload: &mut Workload) {
     let Some(loadgen) = workload.loadgen.take() else { return };
     for stage in &mut workload.stages {
@@ -17,7 +17,7 @@ pub(super) fn as_plain_loads(workload: &mut Workload) {
         let closed = |concurrency: u64| {
             Load::closed(u32::try_from(concurrency).unwrap_or(u32::MAX), effective.min_sample_count.max(concurrency))
         };
-        // Of static batches as many samples are under way as they hold.
+        // With static batches, each request in flight contains a whole batch of samples.
         let max_concurrency = loadgen.max_concurrency.map(|it| it.saturating_mul(loadgen.batch_size.unwrap_or(1)));
         let plain = match scenario {
             Scenario::SingleStream => Some(closed(1)),
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// The load in place of a phase with these settings.
+    /// Checks the load that replaces a phase with these settings.
     fn check(settings: Settings, auto_qps: Option<AutoQps>, expected: Option<&str>) {
         let scenario = settings.scenario;
         let load = Load::LoadGen { scenario, test: 0, phase: Phase::Performance };

@@ -17,7 +17,7 @@ use workload_profiles::{
 /// Words of each prompt.
 const PROMPT: u32 = 10;
 
-/// Streamed completions of short prompts with answers of so many tokens.
+/// Streamed completions of short prompts with answers of `tokens` tokens.
 fn workload(load: Load, tokens: u32) -> Workload {
     let requests =
         RequestSource::random(LengthDistribution::fixed(PROMPT), LengthDistribution::fixed(tokens), PromptText::Words);
@@ -25,20 +25,20 @@ fn workload(load: Load, tokens: u32) -> Workload {
     Workload { sampling, ..Workload::new(Api::Completions, requests, vec![Stage::new("bench", load)]) }
 }
 
-/// So many requests at once, `count` in all.
+/// A closed loop with this concurrency and `count` requests in total.
 pub fn closed(concurrency: u32, count: u64, tokens: u32) -> Workload {
     let load = Load::closed(concurrency, count);
     workload(load, tokens)
 }
 
-/// So many requests per second, `count` in all.
+/// An open loop with this rate and `count` requests in total.
 pub fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u32) -> Workload {
     let duration = Some(Span(Duration::from_secs_f64(count as f64 / f64::from(rate))));
     let (rate, count) = (Rate::Steady(rate), Some(count));
     workload(Load::Open { arrivals, rate, duration, count, max_concurrency: None }, tokens)
 }
 
-/// The same load as the turns of this many conversations of ten turns.
+/// The same open loop as turns of `sessions` conversations with ten turns each.
 pub fn conversations(rate: RequestRate, count: u64, tokens: u32, sessions: u32) -> Workload {
     let requests = RequestSource::Conversations(Box::new(Conversations {
         count: Some(sessions),

@@ -1,4 +1,4 @@
-//! What a client saw against what the server did, request by request and token by token. Pure.
+//! Compares the client's record with the server's, request by request and token by token. Pure.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -10,25 +10,25 @@ use crate::{
 };
 use measurement::histogram::TimeHistogram;
 
-/// Two processes read the same clock on two cores, which agree to within less than this, in nanoseconds.
+/// Two processes read the same clock on two cores. Their readings agree to within less than this, in nanoseconds.
 const GRANULARITY_NS: u64 = 1_000;
 /// Standard errors; chance exceeds four once in 15,000 draws. The rate of n drawn gaps has a standard error of about their
 /// coefficient of variation / sqrt(n).
 const DEVIATIONS: f64 = 4.0;
 
-/// What an open load asks for.
+/// The requested rate of an open load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RequestedLoad {
     /// Requests per second.
     rate: f64,
-    /// Requests in all, where the load says so.
+    /// Total number of requests, if the load defines it.
     requests: Option<u64>,
-    /// Coefficient of variation of the gaps: 0 where they are not drawn.
+    /// Coefficient of variation of the gaps: 0 if they are not drawn.
     variation: f64,
 }
 
 impl RequestedLoad {
-    /// Of a load of a steady rate that answers do not hold back; `None` for every other one.
+    /// For a load with a steady rate that answers do not delay; `None` for every other load.
     pub fn from_load(load: &Load) -> Option<RequestedLoad> {
         let Load::Open { arrivals, rate: Rate::Steady(rate), count, max_concurrency: None, .. } = load else {
             return None;
@@ -42,25 +42,24 @@ impl RequestedLoad {
     }
 }
 
-/// How far a client is from the truth.
+/// The differences between the client's record and the server's.
 #[derive(Clone, Debug, Default)]
 pub struct Matched {
-    /// Requests that both sides know.
+    /// Requests that both sides recorded.
     pub requests: u64,
-    /// Requests, or tokens of one, that only one side knows, or that were seen before they were sent: a fault of the trial
-    /// or of the client.
+    /// Requests or tokens that only one side recorded, or that the client saw before they were sent: a fault of the trial or of the client.
     pub unmatched: u64,
-    /// Tokens of the requests that both sides know.
+    /// Tokens of the requests that both sides recorded.
     pub tokens: u64,
     /// First token seen - first token sent.
     pub ttft_error: TimeHistogram,
     /// Last token seen - last token sent.
     pub latency_error: TimeHistogram,
-    /// |gap seen - gap sent|, for each pair of tokens in a row.
+    /// |gap seen - gap sent|, for each pair of consecutive tokens.
     pub itl_error: TimeHistogram,
-    /// Sent - scheduled, both by the client, less the wait for others to end.
+    /// Sent - scheduled, both at the client, minus the wait for other requests to end.
     pub lag: TimeHistogram,
-    /// Arrived - scheduled, less the same wait: what a request was late at the server.
+    /// Arrived - scheduled, minus the same wait: how late a request was at the server.
     pub arrival_lag: TimeHistogram,
     /// The first and the last time at which a request was due.
     pub scheduled: Option<(u64, u64)>,
@@ -78,7 +77,7 @@ impl Matched {
         let mut known: HashMap<(u32, u64), &RequestTruth> = HashMap::with_capacity(truth.requests.len());
         let mut matched = Matched::default();
         for request in &truth.requests {
-            // A request that came twice is one that the client does not know of.
+            // If a request arrived twice, the client does not know of the second one.
             let twice = known.insert((request.stage, request.number), request).is_some();
             matched.unmatched += u64::from(twice);
         }
@@ -92,9 +91,9 @@ impl Matched {
         matched
     }
 
-    /// Share of the requested load that arrived in time: received / max(rate × time + 1, requested). The time runs from the
-    /// first due time to the last arrival. If the drawn schedule differs from the requested rate by no more than chance, the
-    /// share is that of the rates: (rate × scheduled time + 1) / (rate × time + 1).
+    /// Fraction of the requested load that arrived in time: received / max(rate × time + 1, requested). The time runs from the first due time to the
+    /// last arrival. If the drawn schedule differs from the requested rate by no more than chance, the fraction is based on the rates: (rate ×
+    /// scheduled time + 1) / (rate × time + 1).
     pub fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
         let known = self.requests as f64;
@@ -117,7 +116,7 @@ impl Matched {
         };
         let pairs = [(seen.first_ns, *first), (seen.last_ns, *last), (truth.arrived_ns, seen.scheduled_ns)];
         if pairs.iter().any(|(later, sooner)| later.saturating_add(GRANULARITY_NS) < *sooner) {
-            // Nothing is seen before it was sent: these are not the same token.
+            // A token cannot be seen before it was sent: these are different tokens.
             self.unmatched += 1;
             return;
         }
@@ -132,7 +131,7 @@ impl Matched {
         widen(&mut self.arrived, truth.arrived_ns);
         self.last_seen = self.last_seen.max(seen.last_ns);
         self.tokens += truth.sends_ns.len() as u64;
-        // Where a server sends all at once, or a client keeps no gaps, there are none to compare.
+        // There are no gaps to compare if the server sends everything in one piece, or the client keeps no gaps.
         if truth.sends_ns.len() > 1 && !seen.gaps_ns.is_empty() {
             self.unmatched += u64::from(truth.sends_ns.len() != seen.gaps_ns.len() + 1);
             for (pair, gap) in truth.sends_ns.windows(2).zip(&seen.gaps_ns) {
@@ -249,16 +248,16 @@ mod tests {
             (share * 1_000.0).round() / 1_000.0
         };
         use Arrivals::{Constant, Poisson};
-        // 1,000 gaps of 10 ms, the last of them behind the last request.
+        // 1,000 gaps of 10 ms; the last gap is after the last request.
         assert_eq!(check(Constant, 1_000, 999, 999), 1.0);
         assert_eq!(check(Constant, 1_000, 999, 1_999), 0.5);
-        // Every other request, and the first half of them.
+        // Every other request, then only the first half of the requests.
         assert_eq!(check(Constant, 500, 999, 999), 0.5);
         assert_eq!(check(Constant, 500, 499, 499), 0.5);
         // Half the rate, and all the requests.
         assert_eq!(check(Constant, 1_000, 1_998, 1_998), 0.5);
         assert_eq!(check(Poisson, 1_000, 1_998, 1_998), 0.5);
-        // A draw of 950 requests is no fault, and a late one of these is.
+        // Drawing only 950 requests is no fault, but a late request among them is.
         assert_eq!(check(Poisson, 950, 999, 999), 1.0);
         assert_eq!(check(Poisson, 950, 999, 1_999), 0.5);
         assert_eq!(check(Poisson, 500, 999, 999), 0.5);

@@ -5,13 +5,13 @@ use std::{fs, io};
 /// The largest resident set of this process so far, in bytes.
 ///
 /// # Errors
-/// The system does not tell.
+/// The system does not report it.
 pub fn peak() -> io::Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     field(&status, "VmHWM:").ok_or_else(|| io::Error::other("/proc/self/status has no VmHWM"))
 }
 
-/// A size of `/proc/self/status`, in bytes.
+/// A size in `/proc/self/status`, in bytes.
 fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;

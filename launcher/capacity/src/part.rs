@@ -13,17 +13,16 @@ use crate::{
 };
 use engine::issue;
 
-/// Does the part of a child process and returns the text that the child prints for its parent. The text is empty where the part
-/// prints by itself.
+/// Runs the part of a child process and returns the text that the child prints for its parent. The text is empty if the part prints its own output.
 ///
 /// # Errors
-/// The part cannot be read, or it failed. Nothing is printed for the parent then.
+/// The part cannot be read, or it failed. The child then prints nothing for its parent.
 pub fn run_part(part: &str) -> Result<String, TrialError> {
     let part = crds::json::read(part).map_err(|error| children::unreadable_part(&error))?;
     do_part(part)
 }
 
-/// Does a part that was read already; otherwise as [`run_part`].
+/// Runs a part that was already parsed; otherwise like [`run_part`].
 ///
 /// # Errors
 /// The part failed.
@@ -39,7 +38,7 @@ pub fn do_part(part: Part) -> Result<String, TrialError> {
     }
 }
 
-/// Keeps this thread and all threads that it will start to one core, where one is given, and raises the limit of open files.
+/// Pins this thread and all threads that it will start to `core`, if given, and raises the limit of open files.
 ///
 /// # Errors
 /// The system refuses the core.
@@ -49,7 +48,7 @@ pub fn prepare_process(core: Option<usize>) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps this thread and all threads that it will start to one core.
+/// Pins this thread and all threads that it will start to one core.
 ///
 /// # Errors
 /// The system refuses the core.

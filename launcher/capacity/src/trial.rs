@@ -1,4 +1,4 @@
-//! [I/O] One load on its own server: starts server and client, and matches their results.
+//! [I/O] One load on its own server: starts server and client, and compares their results.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Share of the requested load that arrived in time. `None` for closed loads, where answers decide the rate.
+    /// Fraction of the requested load that arrived in time. `None` for closed loads, where answers determine the rate.
     pub fn achieved(&self) -> Option<f64> {
         self.matched.achieved(&self.requested?)
     }
@@ -42,7 +42,7 @@ impl Trial {
     }
 }
 
-/// Runs a workload of a run with the engine, on any cores. The result contains the launcher's judgement of its own part.
+/// Runs a run's workload with the engine, on any cores. The result contains the launcher's judgement of its own part.
 pub(crate) fn judged(
     pace: Pace,
     workload: Workload,
@@ -54,8 +54,8 @@ pub(crate) fn judged(
     issue(pace, EngineSpec { port: 0, workload, keep, run, threads, core: None }, None, length)
 }
 
-/// Starts a server, then the engine with its port, and compares their times. `core` is that of the server, and `length` the
-/// expected time of the load.
+/// Starts a server, then the engine with the server's port, and compares their times. `core` is the server's core, and `length` the expected time of
+/// the load.
 ///
 /// # Errors
 /// Server or client failed, or took too long.
@@ -66,8 +66,7 @@ pub fn issue(pace: Pace, spec: EngineSpec, core: Option<usize>, length: Duration
     match_sides(server, &Part::Engine(Box::new(spec)), requested, kept, length)
 }
 
-/// Runs the client of a server that was started, ends the server, and compares their times. `kept`: whether the client keeps
-/// its requests.
+/// Runs the client of a started server, ends the server, and compares their times. `kept`: whether the client keeps its requests.
 ///
 /// # Errors
 /// Server or client failed, or took too long.

@@ -1,4 +1,4 @@
-//! The result of a trial, from which the verdict follows. Pure.
+//! The result of a trial, on which the verdict is based. Pure.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub(super) struct TrialResult {
     pub(super) demand: Demand,
     /// The assumed pace of the server.
     pub(super) pace: Pace,
-    /// Number of requests that succeeded. At least one, if none failed.
+    /// Number of successful requests. At least one, if none failed.
     pub(super) requests: u64,
     /// Number of requests that failed.
     pub(super) failed: u64,
@@ -25,16 +25,16 @@ pub(super) struct TrialResult {
     pub(super) cores: f64,
     /// Number of cores that the server used. In a real run the server is on another machine.
     pub(super) server_cores: f64,
-    /// Cores that other processes used during the trial, and cores of the machine. `None`: not known.
+    /// Cores that other processes used during the trial, and cores of the machine. `None`: unknown.
     pub(super) others: Option<(f64, f64)>,
     /// 99th percentile of the send lag.
     pub(super) lag: Duration,
-    /// The share of the time in which the busiest thread needed a CPU. `None`: the trial was too short.
+    /// The fraction of time in which the busiest thread needed a CPU. `None`: the trial was too short.
     pub(super) busiest: Option<f64>,
-    /// 99th percentile of the receive delay. `None`: not known.
+    /// 99th percentile of the receive delay. `None`: unknown.
     pub(super) receive_delay: Option<Duration>,
-    /// The bounds of the run. Those on the three values above are checked.
+    /// The validity bounds of the run. The three values above are checked against them.
     pub(super) bounds: ValidityBounds,
-    /// Share of the requested load that arrived in time. `None` for closed loads.
+    /// Fraction of the requested load that arrived in time. `None` for closed loads.
     pub(super) achieved: Option<f64>,
 }

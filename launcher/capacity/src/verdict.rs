@@ -5,7 +5,7 @@ use crds::{figure::rate_text, units::Span};
 use crate::{demand::Demand, trial_result::TrialResult};
 use analysis::BUSY_SHARE;
 
-/// Below this share of the requested rate the requested load was not issued.
+/// Below this fraction of the requested rate, the requested load was not issued.
 const KEPT_SHARE: f64 = 0.99;
 
 /// What a trial of a few seconds cannot judge.
@@ -18,7 +18,7 @@ pub(super) struct Verdict {
     pub(super) needed: f64,
     /// How many times the load would fit into the usable part of the cores.
     pub(super) times: f64,
-    /// Whether the cores were enough for load and server together. Otherwise lateness may come from the server.
+    /// Whether the cores were enough for load and server together. Otherwise the server may cause the lateness.
     pub(super) alone: bool,
     /// Why the load does not fit, if it does not.
     pub(super) fault: Option<Fault>,
@@ -35,7 +35,7 @@ pub(super) enum Fault {
     Lag,
     /// Answers were read too late.
     Receive,
-    /// A thread needed a CPU for too large a share of the time.
+    /// A thread needed a CPU for too large a fraction of the time.
     Busy,
     /// The requested rate was not reached.
     Rate,
@@ -69,18 +69,18 @@ impl Verdict {
     /// Number of cores with which the load would fit.
     fn cores(&self, it: &TrialResult) -> f64 {
         let by_cpu = (self.needed / BUSY_SHARE).ceil();
-        // With enough CPU time, lateness comes from other threads on the same cores.
+        // With enough CPU time, other threads on the same cores cause the lateness.
         if self.fault == Some(Fault::Cpu) { by_cpu } else { by_cpu.max(it.cores.ceil() + 1.0) }
     }
 
-    /// Cores that other processes used, if they and the load filled the machine. Lateness may then come from them.
+    /// Cores that other processes used, if these processes and the load filled the machine. They may then cause the lateness.
     fn busy_with_others(&self, it: &TrialResult) -> Option<f64> {
         let late = matches!(self.fault, Some(Fault::Lag | Fault::Receive | Fault::Busy | Fault::Rate));
         let (used, machine) = it.others.filter(|_| late)?;
         (used + self.needed + it.server_cores > machine * BUSY_SHARE).then_some(used)
     }
 
-    /// The first line: yes, no or not known, and by how much.
+    /// The first line: yes, no or unknown, and by how much.
     pub(super) fn headline(&self, it: &TrialResult) -> String {
         let cores = cores(it.cores);
         let used = format!("{:.2} of {cores}", self.needed);
@@ -134,7 +134,7 @@ impl Verdict {
         }
     }
 
-    /// What was measured, in one line for each subject.
+    /// The measured values, one line per subject.
     pub(super) fn details(&self, it: &TrialResult) -> Vec<String> {
         let Demand { requests_per_second, tokens_per_second, streams } = it.demand;
         let bounds = &it.bounds;
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_load_that_fits_tells_its_margin() {
-        // 100 requests a second of 2.1 ms are 0.21 cores; 1.6 / 0.21 is 7.62.
+        // 100 requests per second of 2.1 ms are 0.21 cores; 1.6 / 0.21 is 7.62.
         check(&measured(), None, "yes: 0.21 of 2 cores, 7.6 times this load would still fit");
     }
 
@@ -270,7 +270,7 @@ mod tests {
                     processes used 1.70 cores during the trial; try again while the machine is at rest";
         check(&late, Some(Fault::Lag), text);
         assert!(!Verdict::new(&late).fits());
-        // A machine of 64 cores has room beside those that others use.
+        // A machine with 64 cores has room despite the other processes.
         let large = TrialResult { others: Some((1.7, 64.0)), ..late };
         assert!(Verdict::new(&large).headline(&large).starts_with("no: "));
         let heavy = TrialResult { cpu: Duration::from_millis(17_000), ..late };

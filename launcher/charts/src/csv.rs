@@ -5,9 +5,9 @@ use crate::{
     table::{self, Cell},
 };
 
-/// A header, then a line for each value of each series: the name of the series and the columns that the figure needs. Numbers have at
-/// most eight significant digits, in the unit that the header names; a gap is an empty cell, and empty cells of a heat map have no line.
-/// A text that a spreadsheet would take for a formula begins with an apostrophe.
+/// A header, then one line per value of each series: the name of the series, and the columns that the figure needs. Numbers have at most eight
+/// significant digits, in the unit that the header names. A gap is an empty cell, and empty cells of a heat map have no line. Text that a
+/// spreadsheet would take for a formula begins with an apostrophe.
 pub fn write(figure: &Figure) -> String {
     let rows = table::rows(figure);
     let columns = table::columns(figure, &rows);

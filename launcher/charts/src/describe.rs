@@ -1,4 +1,4 @@
-//! A figure in words, for who cannot see it.
+//! A figure in words, for readers who cannot see it.
 
 use crate::{
     figure::{Figure, MarkAt, Request, Series, Shape},

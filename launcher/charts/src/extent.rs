@@ -1,4 +1,4 @@
-//! Which values a figure has on each axis.
+//! The range of a figure's values on each axis.
 
 use crate::{
     figure::{Axis, Figure, MarkAt, Scale, Shape},
@@ -54,7 +54,7 @@ pub(crate) fn of_y(figure: &Figure) -> Domain {
     with_marks(&figure.y, values, marks)
 }
 
-/// A mark widens an axis, but not such that the data become a flat line: up to three times the length, or two powers of ten.
+/// A mark widens an axis, but the data must not become a flat line: up to three times the length, or two powers of ten.
 fn with_marks(axis: &Axis, values: Vec<f64>, marks: impl Iterator<Item = f64>) -> Domain {
     let has_data = values.iter().any(|it| it.is_finite() && (axis.scale == Scale::Linear || *it > 0.0));
     let data = Domain::from_values(axis.scale, values);

@@ -1,7 +1,7 @@
-//! A figure as its author states it: axes, series, shaded ranges and marks, in the units of the data.
+//! A figure as its author defines it: axes, series, shaded ranges and marks, in the units of the data.
 //!
-//! Nothing here knows of pixels, colours or text sizes. Values that are not finite are gaps. Texts may have any characters: who draws
-//! a figure escapes them.
+//! Nothing here depends on pixels, colours or text sizes. Values that are not finite are gaps. Texts may contain any characters: the code that
+//! draws a figure escapes them.
 
 /// A figure with one pair of axes.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,7 +9,7 @@ pub struct Figure {
     /// A name for elements and files: lower-case letters, digits and hyphens.
     pub id: String,
     pub title: String,
-    /// What the figure shows, from what, over which window: a sentence or two.
+    /// What the figure shows, from which data, over which window: a sentence or two.
     pub caption: String,
     pub x: Axis,
     pub y: Axis,
@@ -24,11 +24,11 @@ pub struct Figure {
 pub struct Axis {
     /// What is measured, such as `TTFT`.
     pub label: String,
-    /// The unit, such as `ms`; empty for a number without one. Values in `ms` and `s` are durations, which a drawing writes in the
-    /// unit that fits their size; values in `share` go from 0 to 1, and are written in percent.
+    /// The unit, such as `ms`; empty for a number without one. Values in `ms` and `s` are durations. A drawing writes them in the unit that fits
+    /// their size. Values in `share` are from 0 to 1, and are written in percent.
     pub unit: String,
     pub scale: Scale,
-    /// Ends that the axis has at least, whatever the data: 0 for a quantity, 0 and 1 for a share.
+    /// Values that the axis always includes, whatever the data: 0 for a quantity, 0 and 1 for a share.
     pub includes: Vec<f64>,
 }
 
@@ -40,7 +40,7 @@ pub enum Scale {
     Log,
 }
 
-/// Values with a name. Series with the same name are listed once, and a reader hides them together: a line and its band.
+/// Values with a name. Series with the same name have one legend entry, and a reader hides them together: a line and its band.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub name: String,
@@ -48,10 +48,10 @@ pub struct Series {
     pub shape: Shape,
 }
 
-/// What a colour stands for. The same meaning has the same colour in every figure.
+/// The meaning of a colour. The same meaning has the same colour in every figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// The first, second and so on of a list of things without order, such as stages or runs.
+    /// The first, second and so on of a list without order, such as stages or runs.
     Category(usize),
     /// The median, or the figure itself.
     Median,
@@ -59,13 +59,13 @@ pub enum Tone {
     High,
     /// A 99th percentile.
     Highest,
-    /// What was planned or asked for.
+    /// A planned or requested value.
     Plan,
     /// Success.
     Good,
     /// A failure.
     Bad,
-    /// What says nothing about the server: waiting of the client, cancelled requests.
+    /// Values that say nothing about the server: waiting of the client, cancelled requests.
     Quiet,
 }
 
@@ -80,11 +80,11 @@ pub enum Shape {
     Band(Vec<Interval>),
     /// Points on their own, with a line through them in their order if `joined`.
     Points { points: Vec<Point>, joined: bool },
-    /// Bars from zero, or from the end of the bars of the series before it at the same place: stacked. Values below zero are gaps.
+    /// Bars from zero, or stacked on the bars of the previous series at the same place. Values below zero are gaps.
     Bars(Vec<Bar>),
     /// Colours by the number of values in each cell.
     Heat(Heat),
-    /// One line for each request, in the order of the list, from top to bottom. The y axis of such a figure has no values.
+    /// One line per request, in the order of the list, from top to bottom. The y axis of such a figure has no values.
     Requests(Vec<Request>),
 }
 
@@ -123,15 +123,15 @@ pub struct Bar {
 /// Counts in cells: columns along x, rows along y.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
-    /// Where columns begin, and where the last one ends: one more than there are columns.
+    /// The begin of each column, and the end of the last one: one more than there are columns.
     pub x_edges: Vec<f64>,
-    /// As `x_edges`, for rows, rising.
+    /// Like `x_edges`, for rows, increasing.
     pub y_edges: Vec<f64>,
-    /// A list for each column, with a count for each row.
+    /// One list per column, with one count per row.
     pub counts: Vec<Vec<u64>>,
 }
 
-/// A request on a time line. Each time is in the unit of the x axis, and not before the one above it.
+/// A request on a time line. Each time is in the unit of the x axis, and not before the time above it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// When it was due.
@@ -143,7 +143,7 @@ pub struct Request {
     pub ended: f64,
     /// Whether it succeeded.
     pub succeeded: bool,
-    /// What a reader sees of it: stage, number, outcome.
+    /// The label that a reader sees: stage, number, outcome.
     pub label: String,
 }
 

@@ -10,9 +10,9 @@ use crate::{
     },
 };
 
-/// A `<figure class="chart">` for a page with `assets::STYLE` and `assets::SCRIPT`. Without the script the figure is complete, and only
-/// does not answer to pointer and keyboard. There is no style attribute and no event handler in it, so that a policy of the page may
-/// forbid both. The id of the figure has to be the only one of its kind in the page.
+/// A `<figure class="chart">` for a page with `assets::STYLE` and `assets::SCRIPT`. Without the script, the figure is complete, but does not react
+/// to pointer and keyboard. It contains no style attribute and no event handler, so that the policy of a page may forbid both. The id of the figure
+/// must be unique in the page.
 pub fn figure(figure: &Figure, size: Size) -> String {
     let legend = Legend::new(figure);
     let layout = Layout::new(figure, &legend, size, Style::Inline);

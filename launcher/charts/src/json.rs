@@ -1,7 +1,7 @@
-//! What the script of a page needs of a figure: its data, and where they are drawn.
+//! The data that the script of a page needs for a figure, and where they are drawn.
 //!
-//! The script finds the values under the pointer and writes the same CSV as `csv::write`. JSON is smaller than CSV, because names and
-//! repeated columns stand in it once; values in attributes of elements would be larger than both.
+//! The script finds the values under the pointer, and writes the same CSV as `csv::write`. JSON is smaller than CSV, because it contains names and
+//! repeated columns only once. Values in attributes of elements would be larger than both.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::{
     table::{self, Cell, Rows},
 };
 
-/// One JSON object that may stand in a `<script>` element: it has no `<`.
+/// One JSON object that may be placed in a `<script>` element: it contains no `<`.
 pub(crate) fn write(figure: &Figure, legend: &Legend, layout: &Layout) -> String {
     let rows = table::rows(figure);
     let columns = table::columns(figure, &rows);
@@ -64,13 +64,13 @@ fn of_series(series: &Series, key: usize, index: usize, rows: &[Rows]) -> String
     format!(r#"{{"name":{name},"key":{key},"shape":"{shape}","colour":"var({colour})",{cells}}}"#)
 }
 
-/// The columns of a series. A column that an earlier series has as well is the index of that series.
+/// The columns of a series. A column that an earlier series also has is replaced by the index of that series.
 fn cells(index: usize, rows: &[Rows]) -> String {
     let mut out = String::from("\"cells\":{");
     for (at, (name, cells)) in rows[index].columns.iter().enumerate() {
         let same = |it: &Rows| it.columns.iter().any(|other| other.0 == *name && other.1 == *cells);
         let comma = if at == 0 { "" } else { "," };
-        // A `String` takes everything that is written.
+        // Writing to a `String` cannot fail.
         let _ = match rows[..index].iter().position(same) {
             Some(earlier) => write!(out, r#"{comma}"{name}":{earlier}"#),
             None => write!(out, r#"{comma}"{name}":{}"#, list(cells.iter().map(cell))),
@@ -80,7 +80,7 @@ fn cells(index: usize, rows: &[Rows]) -> String {
     out
 }
 
-/// The cells of a heat map: the script makes rows of them.
+/// The cells of a heat map. The script converts them to rows.
 fn heat(it: &Heat) -> String {
     let edges = |edges: &[f64]| list(edges.iter().map(|it| value(*it)));
     let counts = list(it.counts.iter().map(|column| list(column.iter().map(u64::to_string))));
@@ -109,7 +109,7 @@ fn text(it: &str) -> String {
         match it {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            // So that no text ends the element around it or begins a comment.
+            // So that no text ends the element around it, or begins a comment.
             '<' => out.push_str("\\u003c"),
             _ => out.push(it),
         }

@@ -1,14 +1,14 @@
 //! Colours of figures, in light and dark.
 //!
-//! The colours of lines and bars have a contrast of at least 3 to the background, as WCAG 2.2 asks of graphics (1.4.11), and stay apart
-//! for readers with each kind of colour blindness: `tests/palette.rs` computes both. The hues are those of Okabe and Ito, "Color universal
-//! design" (2008), darker or lighter where a thin line needs it. No figure depends on colour alone: dashes and markers differ as well.
+//! The colours of lines and bars have a contrast of at least 3 to the background, as WCAG 2.2 requires for graphics (1.4.11). They stay distinct
+//! for readers with each kind of colour blindness: `tests/palette.rs` computes both. The hues come from Okabe and Ito, "Color universal design"
+//! (2008), darker or lighter if a thin line needs it. No figure depends on colour alone: dashes and markers differ as well.
 
 use crate::figure::Tone;
 
-/// Number of categories with a colour of their own; more begin again with other dashes.
+/// Number of categories with their own colour; further categories repeat the colours with other dashes.
 pub const CATEGORIES: usize = 8;
-/// Number of colours of a heat map, without that of empty cells.
+/// Number of colours of a heat map, without the colour of empty cells.
 pub const HEAT_LEVELS: usize = 7;
 
 /// The colours of a page, as `#rrggbb`.
@@ -80,7 +80,7 @@ impl Theme {
         }
     }
 
-    /// Names and values of the variables of CSS for these colours, in the order of `style.css`.
+    /// Names and values of the CSS variables for these colours, in the order of `style.css`.
     pub fn variables(&self) -> Vec<(String, &'static str)> {
         let plain = [
             ("background", self.background),
@@ -105,7 +105,7 @@ impl Theme {
     }
 }
 
-/// The variable of CSS with the colour of a tone.
+/// The CSS variable with the colour of a tone.
 pub(crate) fn variable(tone: Tone) -> String {
     match tone {
         Tone::Category(index) => format!("--chart-{}", index % CATEGORIES),
@@ -119,7 +119,7 @@ pub(crate) fn variable(tone: Tone) -> String {
     }
 }
 
-/// The dashes of a line of this tone; empty for a whole line.
+/// The dashes of a line of this tone; empty for a solid line.
 pub(crate) fn dashes(tone: Tone) -> &'static str {
     const OF_CATEGORIES: [&str; CATEGORIES] = ["", "8 3", "2 3", "10 3 2 3", "5 4", "1 4", "14 4", "7 2 1 2 1 2"];
     match tone {

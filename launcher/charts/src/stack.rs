@@ -1,10 +1,10 @@
-//! Bars on top of each other.
+//! Stacked bars.
 
 use std::collections::BTreeMap;
 
 use crate::figure::{Bar, Series, Shape};
 
-/// A bar and where it begins and ends on the y axis.
+/// A bar, and its begin and end on the y axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stacked {
     pub from: f64,
@@ -13,8 +13,8 @@ pub(crate) struct Stacked {
     pub high: f64,
 }
 
-/// The bars of each series, in the order of the series; nothing for series of other shapes. Bars that have a place or value which is
-/// not finite, or a value below zero, are gaps.
+/// The bars of each series, in the order of the series; empty for series of other shapes. A bar is a gap if its place or value is not finite, or if
+/// its value is below zero.
 pub(crate) fn stacked(series: &[Series]) -> Vec<Vec<Stacked>> {
     let mut tops: BTreeMap<(u64, u64), f64> = BTreeMap::new();
     let mut of_series = |it: &Series| match &it.shape {

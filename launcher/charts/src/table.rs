@@ -1,11 +1,11 @@
-//! The data of a figure as a table: what CSV has, and what a page shows and copies.
+//! The data of a figure as a table, for CSV and for a page, which shows and copies it.
 
 use crate::{
     figure::{Axis, Figure, Heat, Request, Series, Shape},
     svg::text::clean,
 };
 
-/// The columns of all figures, in their order. A figure has those that it needs.
+/// The columns of all figures, in order. Each figure has only the columns that it needs.
 pub(crate) const COLUMNS: [&str; 12] =
     ["x", "x_end", "y", "low", "high", "count", "label", "due", "sent", "first_token", "ended", "outcome"];
 
@@ -16,7 +16,7 @@ pub(crate) enum Cell {
     Empty,
 }
 
-/// The rows of one series: a name of `COLUMNS` and a cell for each row.
+/// The rows of one series: for each column its name in `COLUMNS`, and one cell per row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rows {
     pub name: String,
@@ -91,7 +91,7 @@ fn of_series(series: &Series) -> Rows {
     Rows { name: clean(&series.name), columns }
 }
 
-/// A row for each cell that is not empty.
+/// One row per non-empty cell.
 fn of_heat(heat: &Heat) -> Vec<(&'static str, Vec<Cell>)> {
     let columns = heat.counts.iter().zip(heat.x_edges.windows(2));
     let cells =
@@ -126,7 +126,7 @@ fn optional<T>(all: &[T], value: impl Fn(&T) -> Option<f64>) -> Vec<Cell> {
     all.iter().map(|it| value(it).filter(|it| it.is_finite()).map_or(Cell::Empty, Cell::Number)).collect()
 }
 
-/// A number in at most eight significant digits, as a script prints it: the same text in a file and from a page.
+/// A number with at most eight significant digits, formatted as in JavaScript: a file and a page contain the same text.
 pub(crate) fn number(value: f64) -> String {
     let value = format!("{value:.7e}").parse::<f64>().unwrap_or(value);
     if value == 0.0 {

@@ -1,4 +1,4 @@
-//! Where an axis has labels, and what they say.
+//! The places of an axis's labels, and their texts.
 
 use crate::{
     figure::Scale,
@@ -9,18 +9,18 @@ use crate::{
 /// The labels of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ticks {
-    /// Values and what is written at them, rising.
+    /// Increasing values and their labels.
     pub labels: Vec<(f64, String)>,
-    /// Values of lines without a label.
+    /// Values of grid lines without a label.
     pub minor: Vec<f64>,
-    /// The unit for the title of the axis; empty where the labels have it, or where there is none.
+    /// The unit for the title of the axis; empty if the labels contain it, or if there is none.
     pub unit: String,
 }
 
-/// More labels than these crowd an axis.
+/// More labels than this crowd an axis.
 const MOST: usize = 6;
 
-/// The domain, rounded outwards to values that its labels can name. An end in `fixed` stays.
+/// The domain, rounded outwards to values that can have a label. An end in `fixed` stays.
 pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) -> Domain {
     let once = |domain: Domain| {
         let (low, high) = match domain.scale {
@@ -35,18 +35,18 @@ pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) ->
         let (low, high) = (keep(low, domain.low), keep(high, domain.high));
         if low < high { Domain { low, high, ..domain } } else { domain }
     };
-    // A longer domain may have larger steps, whose end lies a little farther.
+    // A longer domain may have larger steps, and then its end is a little farther out.
     once(once(once(domain)))
 }
 
-/// At most `most` labels, and never more than six.
+/// At most `most` labels, but never more than six.
 pub(crate) fn ticks(domain: Domain, unit: &str, most: usize) -> Ticks {
     let most = most.clamp(2, MOST);
     let mut ticks = match domain.scale {
         Scale::Linear => linear(domain, unit, most),
         Scale::Log => logarithmic(domain, unit, most),
     };
-    // Values too near to each other for the digits of a label would have the same one.
+    // Labels would be equal if their values differ by less than their digits show.
     ticks.labels.dedup_by(|next, before| next.1 == before.1);
     ticks
 }
@@ -55,8 +55,7 @@ fn display(domain: Domain, unit: &str) -> Display {
     Kind::from_unit(unit).display(domain.low.abs().max(domain.high.abs()))
 }
 
-/// The least distance of two labels, in the unit of `per`, with which there are at most `most` labels: 1, 2 or 5 times a power of ten,
-/// or 25, 250 and so on.
+/// The smallest step, in the unit of `per`, that gives at most `most` labels: 1, 2 or 5 times a power of ten, or 25, 250 and so on.
 fn step(domain: Domain, per: f64, most: usize) -> f64 {
     let (low, high) = (domain.low / per, domain.high / per);
     let least = (high - low) / most.max(2) as f64;
@@ -75,7 +74,7 @@ fn linear(domain: Domain, unit: &str, most: usize) -> Ticks {
     let first = (domain.low / display.per / step - 1e-6).ceil();
     let last = domain.high / display.per + step * 1e-6;
     let label = |at: f64| match number(at, step) {
-        // Zero needs no prefix of a large number.
+        // Zero needs no prefix for large numbers.
         zero if zero == "0" && display.title.is_none() => zero,
         number => number + display.suffix,
     };
@@ -114,7 +113,7 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
         at = at.into_iter().step_by(every).collect();
     }
     if at.len() < 3 {
-        // Less than a decade: equal steps name more values than powers do.
+        // Less than a decade: equal steps give more labels than powers do.
         let mut ticks = linear(domain, unit, most);
         ticks.labels.retain(|(at, _)| domain.contains(*at) && *at > 0.0);
         return ticks;
@@ -122,7 +121,7 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
     let decades = (domain.high / domain.low).log10();
     let minor =
         if decades > 6.0 { Vec::new() } else { with_leading(domain, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) };
-    // One unit for all labels where one fits both ends; otherwise each label has its own.
+    // One unit for all labels if it fits both ends; otherwise each label has its own unit.
     let ends = (kind.display(at[0]), kind.display(at[at.len() - 1]));
     let shared = ends.0 == ends.1 && kind != Kind::Number;
     let label = |value: f64| {
@@ -142,10 +141,10 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
     Ticks { labels: at.into_iter().map(|it| (it, label(it))).collect(), minor, unit: title.to_owned() }
 }
 
-/// The unit of one label: seconds also for a duration that is given in milliseconds.
+/// The unit of one label: seconds even for a duration in milliseconds.
 fn own_display(kind: Kind, value: f64) -> Display {
     match kind {
-        // A power of ten of a second is not a round number of minutes.
+        // A power of ten in seconds is not a round number of minutes.
         Kind::Duration(seconds) if value * seconds >= 0.999 => {
             Display { per: 1.0 / seconds, suffix: "", title: Some("s") }
         }
@@ -153,7 +152,7 @@ fn own_display(kind: Kind, value: f64) -> Display {
     }
 }
 
-/// The values of a domain with one of these leading digits, rising.
+/// The values of a domain with one of these leading digits, increasing.
 fn with_leading(domain: Domain, leading: &[f64]) -> Vec<f64> {
     let (first, last) = (domain.low.log10().floor() as i32, domain.high.log10().ceil() as i32);
     let within = |it: &f64| (domain.low * 0.999_999..=domain.high * 1.000_001).contains(it);

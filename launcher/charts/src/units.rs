@@ -1,6 +1,6 @@
-//! How values are written: durations, shares and large numbers.
+//! How values are formatted: durations, shares and large numbers.
 
-/// What the unit of an axis says about its values.
+/// The kind of values, according to the unit of their axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A duration; the field is the number of seconds in its unit.
@@ -10,18 +10,18 @@ pub(crate) enum Kind {
     Number,
 }
 
-/// A unit in which the labels of an axis are written.
+/// A unit for the labels of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Display {
-    /// Number of values of the axis in one of this unit.
+    /// Number of the axis's own units per one of this unit.
     pub per: f64,
-    /// What follows each number.
+    /// Suffix of each number.
     pub suffix: &'static str,
-    /// What the title of the axis names; `None`: the unit of the axis itself.
+    /// The unit in the title of the axis; `None`: the unit of the axis itself.
     pub title: Option<&'static str>,
 }
 
-/// Units of time: seconds in one, the least number of seconds that is written in it, its name.
+/// Units of time: seconds per unit, the smallest number of seconds written in it, its name.
 const TIMES: [(f64, f64, &str); 6] = [
     (3600.0, 3.0 * 3600.0, "h"),
     (60.0, 600.0, "min"),
@@ -31,7 +31,7 @@ const TIMES: [(f64, f64, &str); 6] = [
     (1e-9, 0.0, "ns"),
 ];
 
-/// Prefixes of numbers: the factor, the least number that is written with it, its letter.
+/// Prefixes of numbers: the factor, the smallest number written with it, its letter.
 const PREFIXES: [(f64, f64, &str); 7] = [
     (1e12, 1e12, "T"),
     (1e9, 1e9, "G"),
@@ -52,12 +52,12 @@ impl Kind {
         }
     }
 
-    /// The unit that fits values up to `largest`, which is above zero.
+    /// The unit that fits values up to `largest`, which must be above zero.
     pub fn display(self, largest: f64) -> Display {
         match self {
             Kind::Share => Display { per: 0.01, suffix: "%", title: Some("") },
             Kind::Duration(seconds) => {
-                // A quantity in ms stays in ms up to 10 s: 2,000 ms beside 40 ms needs no conversion by the reader.
+                // A quantity in ms stays in ms up to 10 s: the reader can compare 2,000 ms and 40 ms without conversion.
                 if seconds < 1.0 && (1e-3..10.0).contains(&(largest * seconds)) {
                     return Display { per: 1.0, suffix: "", title: Some("ms") };
                 }
@@ -82,7 +82,7 @@ pub(crate) fn value(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return "no value".to_owned();
     }
-    // A hundred times the greatest number would be infinite.
+    // A hundred times the largest number would be infinite.
     let value = value.clamp(-1e300, 1e300);
     let kind = Kind::from_unit(unit);
     let size = value.abs();
@@ -106,7 +106,7 @@ fn with_unit(number: String, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
-/// At most three digits behind the leading ones, no trailing zeros: `1234`, `123`, `12.3`, `1.23`, `0.00123`.
+/// At most three significant digits, no trailing zeros, and no rounding of whole numbers: `1234`, `123`, `12.3`, `1.23`, `0.00123`.
 fn significant(value: f64) -> String {
     if !(1e-6..1e7).contains(&value.abs()) {
         return format!("{value:.2e}");

@@ -1,8 +1,8 @@
-//! Drawings of the sample figures, as they are in a file.
+//! Drawings of the sample figures, as standalone files.
 
 use charts::{Figure, Scale, Series, Shape, Size, Style, Tone, csv, html, svg};
 
-/// One element on each line, so that a difference of two drawings can be read.
+/// One element per line, so that a diff of two drawings is readable.
 fn readable(drawing: &str) -> String {
     drawing.replace("><", ">\n<")
 }
@@ -101,7 +101,7 @@ fn a_series_of_a_million_points_is_drawn_with_its_least_and_greatest_value() {
 #[test]
 fn the_name_of_an_objective_comes_before_the_names_of_points() {
     let mut figure = crate::samples::points();
-    // Through the middle of the points, whose names take most of the room.
+    // Through the middle of the points, where their names take most of the room.
     figure.marks.push(charts::Mark { at: charts::MarkAt::Y(680.0), label: "objective".into() });
     let drawing = svg::draw(&figure, Size { width: 240.0, height: 160.0 }, Style::Standalone);
     assert!(drawing.contains(">objective</text>"), "{drawing}");

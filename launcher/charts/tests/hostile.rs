@@ -1,4 +1,4 @@
-//! Texts that try to be markup, a script, a formula or another direction of writing.
+//! Texts that try to be markup, a script, a formula, or text of another direction.
 
 use charts::{Figure, Mark, MarkAt, Shade, Shape, Size, Style, Tone, csv, html, svg};
 
@@ -26,7 +26,7 @@ fn hostile(mut figure: Figure) -> Figure {
     figure
 }
 
-/// Characters that XML 1.0 forbids, and those that turn the direction of the text around them.
+/// Characters that XML 1.0 forbids, and characters that change the direction of surrounding text.
 fn forbidden(it: char) -> bool {
     (it.is_control() && it != '\n') || matches!(it, '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}')
 }

@@ -1,4 +1,4 @@
-//! Whether colours can be seen against the background and told from each other, also by readers with a colour blindness.
+//! Whether colours are visible against the background and distinct from each other, also for readers with a colour blindness.
 
 use charts::{
     Tone, assets,
@@ -28,8 +28,8 @@ fn times(matrix: &[Rgb; 3], it: Rgb) -> Rgb {
     matrix.map(|row| row.iter().zip(it).map(|(a, b)| a * b).sum())
 }
 
-/// What readers with full colour vision, protanopia, deuteranopia and tritanopia see: Machado, Oliveira and Fernandes, "A
-/// physiologically-based model for simulation of color vision deficiency" (2009), severity 1.0.
+/// What readers with full colour vision, protanopia, deuteranopia and tritanopia see: Machado, Oliveira and Fernandes, "A physiologically-based
+/// model for simulation of color vision deficiency" (2009), severity 1.0.
 const VISIONS: [(&str, [Rgb; 3]); 4] = [
     ("full", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     (
@@ -82,7 +82,7 @@ fn check_apart(colours: &[&str], least: f64) {
     }
 }
 
-/// The colours that stand beside each other in a figure. For scale: black and white are 1 apart.
+/// Colours that are side by side in a figure. For scale: the distance between black and white is 1.
 #[test]
 fn colours_of_one_figure_are_told_apart_with_each_vision() {
     for theme in [LIGHT, DARK] {

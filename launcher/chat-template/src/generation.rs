@@ -1,8 +1,8 @@
 //! The tag `generation` of transformers, which marks the text of the assistant for training. Pure.
 //!
-//! A prompt is the same with and without it, so it becomes a block that is always there, and keeps the rules on white space.
+//! A prompt is the same with and without the tag. So the tag becomes a block that is always rendered, which keeps the white space rules.
 
-/// A template whose blocks `generation` are blocks `if true`.
+/// Replaces the `generation` blocks of a template by `if true` blocks.
 pub(crate) fn without_tags(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     let mut rest = source;
@@ -24,7 +24,7 @@ pub(crate) fn without_tags(source: &str) -> String {
     text
 }
 
-/// What stands in place of the tag with which the text begins, and the length of the tag; `None`: it is another tag.
+/// The replacement for the tag at the beginning of the text, and the length of the tag; `None`: it is another tag.
 fn replaced(tag: &str) -> Option<(String, usize)> {
     let end = tag.find("%}")?;
     let inner = &tag[2..end];

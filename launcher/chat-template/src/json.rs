@@ -1,6 +1,6 @@
-//! The filter `tojson` as transformers has it: Python's `json.dumps` without its escapes of letters outside ASCII. Pure.
+//! The filter `tojson` as in transformers: Python's `json.dumps` without escapes for letters outside ASCII. Pure.
 //!
-//! That of Jinja escapes `<`, `>`, `&` and `'` for HTML, which transformers does not.
+//! Jinja's `tojson` escapes `<`, `>`, `&` and `'` for HTML; transformers' filter does not.
 
 use minijinja::{
     Error, ErrorKind, State, Value,
@@ -9,15 +9,15 @@ use minijinja::{
 
 use crate::{charge, python::float};
 
-/// The deepest nesting that is written.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 200;
-/// The most characters that each level is indented by.
+/// Maximum indentation per level, in characters.
 const MAX_INDENT: usize = 64;
 
 /// How JSON is written: the arguments of `json.dumps`.
 struct Style {
     ascii: bool,
-    /// The text that each level is indented by; `None`: all on one line.
+    /// The indentation per level; `None`: all on one line.
     indent: Option<String>,
     between_items: String,
     after_key: String,
@@ -58,7 +58,7 @@ fn wrong(reason: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidOperation, format!("tojson: {}", reason.into()))
 }
 
-/// The text of each level: a number of spaces, or a text.
+/// The indentation per level: a number of spaces, or a text.
 fn indentation(value: &Value) -> Result<String, Error> {
     if let Some(text) = value.as_str() {
         return if text.len() <= MAX_INDENT { Ok(text.to_owned()) } else { Err(wrong("indent is too long")) };
@@ -119,7 +119,7 @@ impl Style {
             ValueKind::Undefined => return Err(wrong("the value is undefined")),
             kind => return Err(wrong(format!("a value of the kind {kind} has no form in JSON"))),
         }
-        // Parts are charged by the values around them once more, which only makes the bound stricter.
+        // The enclosing values charge their parts again, which only makes the bound stricter.
         charge(state, json.len() - before)
     }
 
@@ -144,7 +144,7 @@ impl Style {
         }
     }
 
-    /// The key of an object. As in Python, numbers and the like are keys by their JSON.
+    /// The key of an object. As in Python, numbers and similar values become keys in their JSON form.
     fn key(&self, key: &Value, json: &mut String) -> Result<(), Error> {
         match key.kind() {
             ValueKind::String => self.text(key.as_str().unwrap_or_default(), json),

@@ -1,10 +1,10 @@
-//! The chat template of a model: turns messages into the text of a prompt, as `apply_chat_template` of transformers does. Pure: the
-//! caller reads the template, and says what time it is.
+//! The chat template of a model: turns messages into the text of a prompt, like `apply_chat_template` of transformers. Pure: the caller reads
+//! the template, and passes the time.
 //!
-//! Templates are Jinja's. The crate minijinja runs them, with what transformers adds: `trim_blocks` and `lstrip_blocks`, the methods of
-//! Python's strings, lists and dictionaries, `raise_exception`, `strftime_now`, a `tojson` that writes as Python's `json.dumps`, `break`
-//! and `continue`, and the tag `generation`. A template comes from whoever published the model, so its work and its output have bounds, and
-//! it can load no other template.
+//! Templates are Jinja templates. The crate minijinja runs them, with the additions of transformers: `trim_blocks` and `lstrip_blocks`, the
+//! methods of Python's strings, lists and dictionaries, `raise_exception`, `strftime_now`, a `tojson` that writes like Python's `json.dumps`,
+//! `break` and `continue`, and the tag `generation`. A template comes from the publisher of the model. So its work and its output have
+//! bounds, and it cannot load other templates.
 
 mod generation;
 mod json;
@@ -16,27 +16,27 @@ use jiff::civil::DateTime;
 use minijinja::{Environment, Error, ErrorKind, State, Value, syntax::SyntaxConfig, value::Serde};
 use serde_json::Map;
 
-/// The longest template, in bytes: fifty times the longest that is published.
+/// Maximum length of a template, in bytes: fifty times the longest published template.
 pub const MAX_TEMPLATE: usize = 1 << 20;
-/// The longest rendered text, in bytes.
+/// Maximum length of a rendered text, in bytes.
 pub const MAX_OUTPUT: usize = 64 << 20;
-/// The most instructions of a rendering, and 64 bytes that it makes count as one. A chat of a thousand messages takes a tenth of it.
-/// It bounds the time to about a second, and the memory to 256 MiB.
+/// Maximum instructions per rendering; 64 bytes of produced text count as one. A chat of a thousand messages takes a tenth of it. It bounds
+/// the time to about a second, and the memory to 256 MiB.
 const FUEL: u64 = 4 << 20;
-/// The longest message of the library, or of a template, that is repeated.
+/// Maximum length of a repeated message from the library or a template.
 const MAX_REASON: usize = 300;
-/// The name of the template in its environment. Nothing prints it.
+/// The name of the template in its environment. It is never printed.
 const NAME: &str = "chat_template";
 
-/// Why a template cannot be used, or not with these messages.
+/// Why a template cannot be used, or cannot be used with these messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChatTemplateError {
-    /// The text is no template.
+    /// The text is not a template.
     #[error("the chat template is not valid{}: {reason}; give the one that the model is published with", at(*.line))]
     Syntax {
         /// The line, from 1.
         line: Option<usize>,
-        /// What the library found.
+        /// The library's error.
         reason: String,
     },
     /// The template is too long.
@@ -44,21 +44,21 @@ pub enum ChatTemplateError {
         "the chat template has {bytes} bytes, of at most {MAX_TEMPLATE}; give the one that the model is published with"
     )]
     TooLong {
-        /// How many bytes the template has.
+        /// The length of the template in bytes.
         bytes: usize,
     },
-    /// The template calls `raise_exception`: it does not take these messages. The message is the template's own.
+    /// The template calls `raise_exception`: it refuses these messages. The message is the template's own.
     #[error("{0}")]
     Raised(String),
-    /// It fails with these messages.
+    /// The template fails with these messages.
     #[error("the chat template fails{}: {reason}", at(*.line))]
     Failed {
         /// The line, from 1.
         line: Option<usize>,
-        /// What the library found.
+        /// The library's error.
         reason: String,
     },
-    /// It does more work, or makes a longer text, than is allowed.
+    /// The template does more work, or produces a longer text, than is allowed.
     #[error("the chat template takes more work or makes a longer text than is allowed; shorten the messages")]
     TooMuch,
 }
@@ -67,21 +67,20 @@ fn at(line: Option<usize>) -> String {
     line.map(|it| format!(" in line {it}")).unwrap_or_default()
 }
 
-/// What a template is rendered with.
+/// The input of a rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Chat<'a> {
     /// The messages: a list of objects, each with `role` and `content`.
     pub messages: &'a serde_json::Value,
-    /// The tools that the model may call; `None` where there are none.
+    /// The tools that the model may call; `None` if there are none.
     pub tools: Option<&'a serde_json::Value>,
-    /// Documents for the model; `None` where there are none.
+    /// Documents for the model; `None` if there are none.
     pub documents: Option<&'a serde_json::Value>,
     /// Ends the text with the beginning of the model's answer.
     pub add_generation_prompt: bool,
-    /// The special tokens of the tokenizer by their names, such as `bos_token`, and further variables of the user, which win over all
-    /// others.
+    /// The special tokens of the tokenizer by their names, such as `bos_token`, and the user's variables. They override all other variables.
     pub variables: &'a Map<String, serde_json::Value>,
-    /// The local time that `strftime_now` takes; `None`: a template that asks for it fails. Set it where prompts may differ between runs.
+    /// The local time that `strftime_now` uses; `None`: a template that calls it fails. Set it if prompts may differ between runs.
     pub now: Option<DateTime>,
 }
 
@@ -100,7 +99,7 @@ impl ChatTemplate {
     /// Compiles a template.
     ///
     /// # Errors
-    /// It is no template of Jinja's, or longer than [`MAX_TEMPLATE`].
+    /// The text is not a Jinja template, or is longer than [`MAX_TEMPLATE`].
     pub fn parse(source: &str) -> Result<ChatTemplate, ChatTemplateError> {
         if source.len() > MAX_TEMPLATE {
             return Err(ChatTemplateError::TooLong { bytes: source.len() });
@@ -117,7 +116,7 @@ impl ChatTemplate {
         Ok(ChatTemplate { environment })
     }
 
-    /// The text of a chat.
+    /// The rendered text of a chat.
     ///
     /// # Errors
     /// The template refuses the messages, fails with them, or exceeds a bound.
@@ -139,7 +138,7 @@ impl ChatTemplate {
     }
 }
 
-/// What a template says by `raise_exception`, kept apart from what the library says.
+/// The message that a template passes to `raise_exception`, kept apart from the library's messages.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Raised(String);
@@ -172,7 +171,7 @@ fn failure(error: &Error) -> ChatTemplateError {
     ChatTemplateError::Failed { line: error.line(), reason: reason(error) }
 }
 
-/// What the library says, without the place.
+/// The library's message, without the position.
 fn reason(error: &Error) -> String {
     let kind = error.kind();
     error.detail().map_or_else(|| kind.to_string(), |detail| cut(&format!("{kind}: {detail}")))
@@ -183,7 +182,7 @@ fn cut(message: &str) -> String {
     message.chars().take(MAX_REASON).map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
-/// What the functions and filters of this crate take of a rendering's work for a text that they made.
+/// Charges the work of a rendering for a text that a function or filter of this crate produced.
 fn charge(state: &State<'_, '_>, bytes: usize) -> Result<(), Error> {
     state.consume_fuel(bytes as u64 / 64)
 }

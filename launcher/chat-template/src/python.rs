@@ -38,7 +38,7 @@ pub(crate) fn method(state: &mut State<'_, '_>, value: &Value, name: &str, args:
             }
             "rsplit" => {
                 let (separator, most): (Option<&str>, Option<i64>) = from_args(args)?;
-                // A negative number means no bound, and without a separator white space separates: only the bounded form with a
+                // A negative number means no bound, and without a separator the text is split at white space. Only the bounded form with a
                 // separator differs from split.
                 let bound = most.and_then(|it| usize::try_from(it).ok());
                 if let (Some(separator), Some(bound)) = (separator, bound) {
@@ -63,7 +63,7 @@ fn filled(separator: &str) -> Result<&str, Error> {
     Ok(separator)
 }
 
-/// Python's `repr` of a finite float: the shortest digits that read back, with an exponent from 1e16 on and below 1e-4.
+/// Python's `repr` of a finite float: the shortest digits that parse to the same number, with an exponent from 1e16 upward and below 1e-4.
 pub(crate) fn float(number: f64) -> String {
     let text = format!("{number:e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));

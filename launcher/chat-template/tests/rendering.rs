@@ -1,4 +1,4 @@
-//! What templates of published models use, and what hostile ones try.
+//! Features that templates of published models use, and attacks that hostile templates try.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -56,7 +56,7 @@ fn json_is_that_of_python() {
 fn tokens_and_the_like_are_variables() {
     check("{{ bos_token }}{{ messages[0].content }}|{{ x is defined }}", json!({"bos_token": "<s>"}), "<s>Hi|False");
     check("{{ tools is none }}{{ documents is none }}{{ add_generation_prompt }}", json!({}), "TrueTrueTrue");
-    // What a user adds wins.
+    // The user's variables take precedence.
     check("{{ add_generation_prompt }}{{ a.b }}", json!({"add_generation_prompt": false, "a": {"b": 1}}), "False1");
 }
 

@@ -1,4 +1,4 @@
-//! [I/O] The only code of the launcher that asks the time or sleeps.
+//! [I/O] The only code of the launcher that reads a clock or sleeps.
 //!
 //! A [`Clock`] counts from the start of the run and never goes backwards. It has two variants: real time, with a timer
 //! finer than a millisecond, and tokio's clock, which a test can pause, so that minutes of load pass in milliseconds.
@@ -18,7 +18,7 @@ pub enum Clock {
     Tokio(tokio::time::Instant),
 }
 
-/// The deadline came before the future completed.
+/// The deadline passed before the future completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
@@ -43,7 +43,7 @@ impl Clock {
 
     /// Time zero of this clock, on [`monotonic`].
     pub fn zero(self) -> Duration {
-        // This thread may be interrupted between two clocks: of some readings the one that took the least time counts.
+        // The thread may be interrupted between reading two clocks. Several readings are taken; the quickest counts.
         let read = |_| {
             let before = monotonic();
             let since = self.now();
@@ -52,9 +52,8 @@ impl Clock {
         (0..4).map(read).min_by_key(|(took, _)| *took).map_or(Duration::ZERO, |(_, zero)| zero)
     }
 
-    /// The finest timer for this clock. If the kernel has no timer to give, because too many files are open, it is
-    /// tokio's timer of whole milliseconds: see [`Sleeper::is_coarse`]. Call it on the tokio runtime that will use the
-    /// timer.
+    /// The finest timer for this clock. If the kernel provides no timer, because too many files are open, it is tokio's timer of whole milliseconds:
+    /// see [`Sleeper::is_coarse`]. Call it on the tokio runtime that will use the timer.
     pub fn sleeper(self) -> Sleeper {
         Sleeper {
             clock: self,
@@ -112,7 +111,7 @@ pub fn process_cpu() -> Duration {
 pub struct Offsets {
     /// The time of day.
     pub wall: i128,
-    /// The clock that continues while the machine sleeps; 0 if there is none.
+    /// The clock that continues during suspend; 0 if there is none.
     pub boot: i128,
 }
 
@@ -146,7 +145,7 @@ pub async fn limit<T>(limit: Duration, future: impl Future<Output = T>) -> Resul
     tokio::time::timeout(limit, future).await.map_err(|_| TimedOut)
 }
 
-/// A timer that waits for one point in time after the other.
+/// A timer that waits for one point in time after another.
 #[derive(Debug)]
 pub struct Sleeper {
     clock: Clock,
@@ -187,7 +186,7 @@ mod fine {
     use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
     use tokio::io::{Interest, unix::AsyncFd};
 
-    /// A timer of the kernel, with nanoseconds and without timer slack.
+    /// A kernel timer with nanosecond resolution and without timer slack.
     #[derive(Debug)]
     pub(super) struct Timer(AsyncFd<OwnedFd>);
 

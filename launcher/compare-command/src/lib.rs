@@ -14,7 +14,7 @@ use crds::{ExitCode, wording::suggestion};
 use document::ReportDocument;
 use files::output;
 
-/// The exit code of a gate that an error ended, as that of `run --gate`.
+/// The exit code of a gate that ended with an error, like the one of `run --gate`.
 const GATE_ERROR: u8 = 3;
 
 /// The flags, beside the runs.
@@ -38,7 +38,7 @@ pub struct CompareFlags {
     json: Option<PathBuf>,
 }
 
-/// One of the runs that were asked for, the base first.
+/// One of the requested runs, the base first.
 #[derive(Debug)]
 pub struct Found {
     /// The word by which the user named the run on the command line.
@@ -47,14 +47,14 @@ pub struct Found {
     pub report: Report,
 }
 
-/// What was found of a run.
+/// The report of a run, or its absence.
 #[derive(Debug)]
 pub enum Report {
     /// The report of a run, or the reports of the valid runs of a series.
     Read(Vec<ReportDocument>),
     /// Why there is none, and what to do.
     Missing(String),
-    /// It was not read, because another run has none.
+    /// It was not read, because another run has no report.
     NotRead,
 }
 
@@ -76,7 +76,7 @@ impl Found {
     }
 }
 
-/// What a comparison ends with.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// The table.
@@ -90,7 +90,7 @@ pub struct Compared {
 pub struct Failure {
     /// The exit code.
     pub code: u8,
-    /// A line for each problem, without the name of the program.
+    /// One line per problem, without the name of the program.
     pub problems: Vec<String>,
 }
 
@@ -109,10 +109,10 @@ fn figure(text: &str) -> Result<String, String> {
 }
 
 impl CompareFlags {
-    /// Compares the runs, and writes the files that were asked for.
+    /// Compares the runs, and writes the requested files.
     ///
     /// # Errors
-    /// There are less than two runs or too many, one of them has no report or is there twice, or a file cannot be written.
+    /// There are fewer than two runs or too many, a run has no report or appears twice, or a file cannot be written.
     pub fn compare(&self, runs: &[Found]) -> Result<Compared, Failure> {
         let wrong = |problems| self.failure(ExitCode::Configuration, problems);
         let problems = self.problems(runs);
@@ -140,7 +140,7 @@ impl CompareFlags {
         }
         for Found { name, report } in runs {
             let Report::Missing(problem) = report else { continue };
-            // A percentage behind a blank is taken for a path.
+            // A percentage after a space is parsed as a path.
             let is_percentage = self.gate == Some(None) && name.ends_with('%') && percent(name).is_ok();
             let more = if is_percentage { format!("; for the gate write --gate={name}") } else { String::new() };
             problems.push(format!("{problem}{more}"));
@@ -168,7 +168,7 @@ impl CompareFlags {
             self.failure(ExitCode::Storage, vec![problem])
         };
         if let Some(path) = &self.html {
-            // A defect of this program, as its message says.
+            // This is a defect of the program, as its message says.
             let page = page::comparison::render(comparison)
                 .map_err(|error| self.failure(ExitCode::Failed, vec![error.to_string()]))?;
             output::write(path, |file| file.write_all(page.as_bytes())).map_err(|it| storage(path, it))?;

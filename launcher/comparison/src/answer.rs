@@ -9,13 +9,13 @@ use crate::{
     percent::{rounded_up, tenths},
 };
 
-/// Two runs are equal if no mean latency can differ by more than this many percent.
+/// Two runs are equal if no mean latency can differ by more than this, in percent.
 const EQUAL_PERCENT: f64 = 10.0;
-/// The difference that a proposed duration makes visible.
+/// The difference that a proposed duration makes detectable, in percent.
 const SHOWN_PERCENT: f64 = 5.0;
 /// The means that decide whether two runs are equal.
 pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "latency.mean"];
-/// The most figures, and the most stages, that a sentence names.
+/// Maximum number of figures, and of stages, that a sentence names.
 const MOST_NAMED: usize = 3;
 /// The largest factor by which an answer proposes to lengthen a stage.
 const MOST_TIMES: f64 = 50.0;
@@ -102,7 +102,7 @@ pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, Stri
     }
 }
 
-/// The figure of a family that a sentence names: a mean or a median first.
+/// The figure that represents its family in a sentence: preferably a mean or a median.
 fn named(figures: &[FigureDocument], family: Family) -> Option<&FigureDocument> {
     let rank = |it: &&FigureDocument| match it.figure.rsplit('.').next() {
         Some("mean") => 0,
@@ -124,7 +124,7 @@ fn with_interval(it: &FigureDocument) -> String {
     }
 }
 
-/// The largest difference of a mean latency, in percent, that the intervals at 95 % do not exclude.
+/// The largest difference of a mean latency, in percent, that the 95 % intervals do not exclude.
 fn largest<'a>(figures: impl IntoIterator<Item = &'a FigureDocument>) -> f64 {
     let deciding = figures.into_iter().filter(|it| DECIDING.contains(&it.figure.as_str()));
     deciding.filter_map(percents95).map(either_way).fold(0.0, f64::max)
@@ -134,7 +134,7 @@ fn either_way([low, high]: [f64; 2]) -> f64 {
     low.abs().max(high.abs())
 }
 
-/// The interval of a difference at 95 % for this figure alone, in percent of the base.
+/// The 95 % interval of the difference for this figure alone, in percent of the base.
 pub(crate) fn percents95(it: &FigureDocument) -> Option<[f64; 2]> {
     let base = it.base?.value.abs();
     let interval = it.interval95.filter(|_| base > 0.0)?;
@@ -155,8 +155,8 @@ impl Size {
         Size { seconds: stage.seconds, runs: stage.runs }
     }
 
-    /// What narrows an interval from `width` to `wanted`: a stage duration, or for a series a number of runs. `None` above [`MOST_TIMES`]
-    /// times the duration, and above [`MAX_REPEATS`] runs.
+    /// What narrows an interval from `width` to `wanted`: a stage duration, or for a series a number of runs. `None` above [`MOST_TIMES`] times the
+    /// duration, or above [`MAX_REPEATS`] runs.
     ///
     /// The width decreases with the square root of the duration. Between n runs it is proportional to t / sqrt(n), where t is the 97.5th
     /// percentile of Student's t with n - 1 degrees of freedom.

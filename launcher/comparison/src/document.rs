@@ -1,4 +1,4 @@
-//! A comparison as its JSON has it, and as its pages read it. `docs/compare.md` explains each key.
+//! A comparison as its JSON contains it, and as its pages read it. `docs/compare.md` explains each key.
 
 use analysis::Accuracy;
 use crds::outcome::Outcome;
@@ -22,11 +22,11 @@ pub struct Comparison {
     pub tool_version: String,
     /// The probability that one or more intervals of a pair miss the true difference.
     pub family_error: f64,
-    /// Differences below this many percent of the larger value are none.
+    /// Smaller differences, in percent of the larger value, do not count.
     pub smallest_percent: f64,
-    /// The base first.
+    /// The base comes first.
     pub runs: Vec<RunDocument>,
-    /// Each other run with the base.
+    /// The comparison of each other run with the base.
     pub pairs: Vec<PairDocument>,
     /// Absent without a gate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,15 +43,15 @@ pub struct RunDocument {
     /// The name of its BenchmarkRun.
     pub run: String,
     pub model: String,
-    /// What the server said it is; absent where it said nothing.
+    /// How the server identified itself; absent if it reported nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     pub started: Timestamp,
     pub outcome: Outcome,
-    /// Runs of a series whose figures are means over them; absent for a single run.
+    /// Number of runs in a series, whose figures are means over its runs; absent for a single run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
-    /// As the report has it; absent where the answers were not scored.
+    /// The accuracy in the report; absent if the answers were not scored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
 }
@@ -72,7 +72,7 @@ impl RunDocument {
     }
 }
 
-/// A run beside the base.
+/// The comparison of a run with the base.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PairDocument {
@@ -80,28 +80,28 @@ pub struct PairDocument {
     pub run: String,
     /// The result of the comparison.
     pub answer: Answer,
-    /// The same in a sentence.
+    /// The result as a sentence.
     pub sentence: String,
-    /// What differs beside the figures; what makes figures incomparable first.
+    /// Differences besides the figures. Differences that make figures incomparable come first.
     pub remarks: Vec<Remark>,
     pub stages: Vec<StagePairDocument>,
-    /// Stages that one of both runs has alone.
+    /// Stages of only one of the two runs.
     pub unmatched: Vec<UnmatchedDocument>,
     /// Number of families of figures, over all stages, whose intervals hold together.
     pub families: usize,
 }
 
-/// A stage that has no partner.
+/// A stage without a partner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnmatchedDocument {
-    /// The name of the run that has it.
+    /// The name of the run with this stage.
     pub run: String,
     pub stage: String,
     pub why: String,
 }
 
-/// A stage of both runs.
+/// A stage that both runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StagePairDocument {
@@ -111,9 +111,9 @@ pub struct StagePairDocument {
     pub other: String,
     /// The result for this stage.
     pub answer: Answer,
-    /// The same in a sentence.
+    /// The result as a sentence.
     pub sentence: String,
-    /// The duration of the shorter one.
+    /// The duration of the shorter stage.
     pub seconds: f64,
     /// The number of runs of the shorter series; absent for two single runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,14 +129,14 @@ pub enum Answer {
     Worse,
     /// Better in some figures, worse in others.
     Mixed,
-    /// Every difference above a bound is ruled out.
+    /// All differences above a bound are excluded.
     Equal,
     /// The intervals are too wide to decide.
     Undecided,
     NotComparable,
 }
 
-/// A figure of both runs.
+/// A figure that both runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FigureDocument {
@@ -145,7 +145,7 @@ pub struct FigureDocument {
     pub(crate) family: Family,
     /// What a table calls it.
     pub title: String,
-    /// Empty for a share of one, and for money.
+    /// Empty for a share, and for money.
     pub unit: String,
     pub better: Way,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,20 +155,20 @@ pub struct FigureDocument {
     /// other - base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// In percent of the base; absent where that is 0.
+    /// In percent of the base; absent if the base is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
     /// The interval of the difference. All intervals of the pair hold together, except with the probability `familyError`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// The same in percent of the base.
+    /// `interval` in percent of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_percent: Option<[f64; 2]>,
-    /// The interval of the difference at 95 % for this figure alone.
+    /// The 95 % interval of the difference for this figure alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval95: Option<[f64; 2]>,
     pub verdict: Verdict,
-    /// Why it cannot be decided, or what to know of the verdict; empty where there is nothing to say.
+    /// Why the figure is undecided, or a note on the verdict; empty if there is nothing to report.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
@@ -178,14 +178,14 @@ pub struct FigureDocument {
 #[serde(rename_all = "camelCase")]
 pub struct ValueDocument {
     pub value: f64,
-    /// Its interval of 95 %.
+    /// `low` and `high`: its 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
-/// What a difference is.
+/// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
@@ -207,14 +207,14 @@ impl Verdict {
     }
 }
 
-/// How a gate came out.
+/// The outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum GateOutcome {
     Passed,
     /// A figure is worse.
     Regression,
-    /// No figure is worse, and not all that has to be decided is.
+    /// No figure is worse, but a figure that must be decided is undecided.
     Inconclusive,
 }
 
@@ -234,25 +234,25 @@ impl GateOutcome {
 #[serde(rename_all = "camelCase")]
 pub struct Gate {
     pub outcome: GateOutcome,
-    /// Absent: every difference to the worse fails.
+    /// Absent: every worsening fails the gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
     /// Empty: all figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<String>,
-    /// The largest worsening of a figure that decides, which the runs do not rule out; absent where none has an interval.
+    /// The largest worsening of a deciding figure that the runs do not exclude; absent if no deciding figure has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_not_ruled_out: Option<NotRuledOut>,
-    /// Why it did not pass, one by one.
+    /// Why it did not pass, one entry per reason.
     pub reasons: Vec<String>,
 }
 
-/// A worsening that may be there, by the interval of the difference at 95 %.
+/// A possible worsening, from the 95 % interval of the difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotRuledOut {
-    /// With its run and stage.
+    /// The figure with its run and stage.
     pub figure: String,
-    /// Of the base; below 0 where the figure is better for sure.
+    /// In percent of the base; below 0 if the figure is certainly better.
     pub percent: f64,
 }

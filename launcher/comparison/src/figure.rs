@@ -21,7 +21,7 @@ pub fn compared() -> Vec<Value> {
     rates.map(Value::plain).into_iter().chain(times).chain(others.map(Value::plain)).collect()
 }
 
-/// The figure that a figure is derived from, or the figure itself.
+/// The figure from which a figure is derived, or the figure itself.
 pub(crate) fn source(figure: Figure) -> Figure {
     match figure {
         Figure::InverseOfTpotP90 | Figure::MedianOfInverseTpot => Figure::Tpot,
@@ -31,9 +31,9 @@ pub(crate) fn source(figure: Figure) -> Figure {
     }
 }
 
-/// Whether a figure means something else where this comparability label differs.
+/// Whether a difference in this comparability label changes the meaning of a figure.
 pub(crate) fn depends_on(figure: Figure, label: &str) -> bool {
-    // A goal on TTFT counts by the clock as well.
+    // A goal on TTFT depends on the clock too.
     let is_goodput = figure == Figure::GoodputRequestsPerSecond && label == "clock";
     is_goodput || figure.row().basis.choose("clock", "itl", "tokens") == label
 }

@@ -1,4 +1,4 @@
-//! Whether a comparison lets a pipeline go on. `docs/compare.md` has the rules.
+//! Whether a comparison lets a pipeline continue. `docs/compare.md` has the rules.
 
 use figures::Way;
 
@@ -9,15 +9,15 @@ use crate::{
     remarks::Severity,
 };
 
-/// Without a percentage of the user, a gate is inconclusive where a larger worsening is not ruled out.
+/// Without a percentage from the user, a gate is inconclusive if a larger worsening is not excluded.
 const LARGEST_PERCENT: f64 = 10.0;
 
 /// What fails a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateRule {
-    /// A figure may be worse by this many percent of the base; `None`: by nothing that is found.
+    /// Maximum worsening of a figure in percent of the base; `None`: any worsening that is found fails.
     pub percent: Option<f64>,
-    /// The figures that decide, by name; empty: all of them.
+    /// The names of the figures that decide; empty: all figures.
     pub figures: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl GateRule {
                     None => format!("{} is worse", at(it)),
                 }));
                 if self.figures.is_empty() && !looked_at.iter().any(|it| DECIDING.contains(&it.figure.as_str())) {
-                    // A server without failures may still be slower.
+                    // A server without failures may still be slower, so an error ratio alone does not decide.
                     undecided.push(format!("{name}, stage {}: neither run measured a latency", stage.other));
                 }
                 for it in looked_at.iter().filter(|it| self.decides(&it.figure)) {
@@ -88,15 +88,15 @@ impl GateRule {
         self.figures.is_empty() || self.figures.iter().any(|it| it == figure)
     }
 
-    /// A figure that is worse, by more than is allowed. A base of 0 has no percentage: whatever is found is too much.
+    /// Whether a figure is worse by more than allowed. A base of 0 has no percentage: every worsening is too much.
     fn fails(&self, figure: &FigureDocument) -> bool {
         let by = figure.percent.map(f64::abs);
         figure.verdict == Verdict::Worse && self.percent.zip(by).is_none_or(|(allowed, by)| by > allowed)
     }
 }
 
-/// The end of the interval at which a figure is worst, in percent of the base: above 0 where it may be worse. Without an interval, the
-/// difference of a figure that is worse.
+/// The worst end of the interval, in percent of the base: above 0 if the figure may be worse. Without an interval, the difference of a worse
+/// figure.
 fn worst(figure: &FigureDocument) -> Option<f64> {
     let Some([low, high]) = percents95(figure) else {
         return figure.percent.filter(|_| figure.verdict == Verdict::Worse).map(f64::abs);
@@ -110,7 +110,7 @@ fn worst(figure: &FigureDocument) -> Option<f64> {
 /// The sentence about a worsening that the intervals do not exclude, and its remedy.
 fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, size: Size) -> String {
     let found = figure.percent.map_or(0.0, |it| if figure.better == Way::Down { it } else { -it });
-    // The end of the interval has to come within the limit.
+    // The end of the interval must come within the limit.
     let more = size.sufficient(worst - found, limit - found).filter(|_| found < limit);
     let more = more.map_or_else(
         || match size.runs {

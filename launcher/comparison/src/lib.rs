@@ -1,8 +1,7 @@
-//! Two or more runs side by side: each difference with its interval, and whether it is one.
+//! Compares two or more runs: which differences are significant, with confidence intervals.
 //!
-//! Documents in, a [`Comparison`] out; nothing is read or written here. The first run is the base. `docs/compare.md` has the rules,
-//! and `docs/statistics.md` the method. What lies between runs of one setting, such as another placement of the server, no interval
-//! of a single run shows.
+//! Documents in, a [`Comparison`] out, without I/O. The first run is the base. `docs/compare.md` has the rules, and `docs/statistics.md` the
+//! method. The interval of a single run does not cover differences between runs of the same setting, such as another placement of the server.
 
 mod answer;
 mod document;
@@ -31,10 +30,10 @@ pub use remarks::{Remark, Severity};
 pub use run::Run;
 pub use terminal::text;
 
-/// The most runs that are compared: one for each letter that names them.
+/// Maximum number of runs: one per letter that names them.
 pub const MOST_RUNS: usize = 26;
 
-/// Compares each run with the first. `None` with less than two runs, or more than [`MOST_RUNS`].
+/// Compares each run with the first. `None` for fewer than two runs, or more than [`MOST_RUNS`].
 pub fn compare(runs: &[Run<'_>]) -> Option<Comparison> {
     let (base, others) = runs.split_first()?;
     if others.is_empty() || runs.len() > MOST_RUNS {

@@ -1,4 +1,4 @@
-//! A comparison as Markdown that fits into the comment of a pull request: what differs first, all figures folded away.
+//! A comparison as Markdown that fits into a pull request comment: differences first, all figures folded away.
 
 use report::markdown::{cell, cut_at_line};
 
@@ -8,14 +8,13 @@ use crate::{
     rows,
 };
 
-/// The most stages of all pairs whose figures are listed in full: a comment of GitHub has 65,536 letters, and a stage takes up to 5,000.
+/// Maximum number of stages, over all pairs, with figures in full: a GitHub comment has 65,536 characters, and a stage takes up to 5,000.
 const MOST_STAGES: usize = 10;
 
-/// The most bytes of the page: it fits into a comment.
+/// Maximum size of the page in bytes, so that it fits into a comment.
 const MOST_BYTES: usize = 60_000;
 const REST: &str = "\nThe rest stands in the JSON, and in the table on stdout.\n";
 
-/// The page.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut page = String::from("## Comparison of benchmark runs\n\n");
     if let Some(gate) = &comparison.gate {

@@ -1,4 +1,4 @@
-//! One run beside the base.
+//! Compares one run with the base.
 
 use ::document::{ReportDocument, StageDocument};
 use figures::{Family, Value, Way};
@@ -18,18 +18,18 @@ use crate::{
     stages,
 };
 
-/// The probability that one or more intervals of a pair, one per family of figures, miss the true difference. In four of five cases or
-/// more, twenty comparisons of equal runs then report no difference.
+/// The probability that one or more intervals of a pair, one per family of figures, miss the true difference. With it, twenty comparisons of equal
+/// runs report no difference in four of five cases or more.
 pub const FAMILY_ERROR: f64 = 0.01;
 
-/// The smallest difference that is one, in percent of the larger of both values. Runs of one setting differ by more than the
-/// requests of a run can show: the machine is warmer, a process lies elsewhere in memory.
+/// The smallest difference that counts, in percent of the larger of both values. Runs of the same setting differ by more than their requests can
+/// show: the machine is warmer, or a process has another memory layout.
 pub const SMALLEST_PERCENT: f64 = 1.0;
 
-/// The largest end of an interval, in percent of the larger value, that still supports "no difference found".
+/// The largest interval end, in percent of the larger value, that still supports "no difference found".
 const WIDE_PERCENT: f64 = 25.0;
 
-/// The stages of a pair whose server did not keep up with its load.
+/// Which servers of a pair did not keep up with their load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overload {
     Neither,
@@ -70,12 +70,12 @@ impl Overload {
     }
 }
 
-/// A figure of both runs before it is decided.
+/// A figure of both runs, before the verdict.
 struct Beside {
     figure: Value,
     base: Option<Reading>,
     other: Option<Reading>,
-    /// Both estimates, or why there are none to compare.
+    /// Both estimates, or why they cannot be compared.
     estimates: Result<[Estimated; 2], String>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     let families = besides.iter().flat_map(|it| Family::ALL.into_iter().filter(|family| has_interval(it, *family)));
     let families = families.count();
     let runs = [one, two].into_iter().filter_map(Run::runs).min();
-    // Bonferroni over families. The figures of one family depend on each other, so that each of them adds little error.
+    // Bonferroni over families. The figures of one family depend on each other, so each of them adds little error.
     let error = FAMILY_ERROR / families.max(1) as f64;
     let stages = matched.pairs.iter().zip(besides).map(|((of_one, of_two), figures)| {
         let overload = Overload::compare([&Reader::new(one, of_one), &Reader::new(two, of_two)]);
@@ -115,7 +115,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     PairDocument { run, answer, sentence, remarks, stages, unmatched: matched.unmatched, families }
 }
 
-/// Where the figures of a stage are read: of one run, or of each run of a series.
+/// The sources of a stage's figures: one run, or each run of a series.
 struct Reader<'a>(Vec<Source<'a>>);
 
 impl<'a> Reader<'a> {
@@ -145,13 +145,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Why a figure of a stage is not comparable, by the remarks; `None`: it is.
+/// Why a figure of a stage is not comparable, according to the remarks; `None`: it is comparable.
 fn blocking(figure: Value, stage: &StageDocument, remarks: &[Remark]) -> Option<String> {
     let found = remarks.iter().find(|it| it.blocks(figure, &stage.name))?;
     Some(format!("{NOT_COMPARABLE}{}", found.label))
 }
 
-/// `None` where neither run has the figure.
+/// `None` if neither run has the figure.
 fn beside(figure: Value, [one, two]: &[Reader<'_>; 2], blocked: Option<String>, name: &str) -> Option<Beside> {
     let (base, other) = (one.read(figure), two.read(figure));
     if base.is_none() && other.is_none() {
@@ -165,7 +165,7 @@ fn beside(figure: Value, [one, two]: &[Reader<'_>; 2], blocked: Option<String>, 
         (Some(why), _, _) => Err(why),
         (None, Ok(one), Ok(two)) => Ok([one, two]),
         (None, Err(one), Err(two)) if one.strip_prefix("A: ") == two.strip_prefix(&format!("{name}: ")) => {
-            // Of both the same: said once.
+            // Both runs have the same reason: report it once.
             Err(one.strip_prefix("A: ").map_or(one.clone(), str::to_owned))
         }
         (None, Err(why), _) | (None, _, Err(why)) => Err(why),
@@ -215,12 +215,12 @@ fn value(reading: &Reading) -> ValueDocument {
     ValueDocument { value: reading.value, low: interval.map(|it| it.low), high: interval.map(|it| it.high) }
 }
 
-/// A difference is one where its interval excludes 0 and it is not below [`SMALLEST_PERCENT`].
+/// A difference counts if its interval excludes 0 and it is at least [`SMALLEST_PERCENT`].
 fn verdict(way: Way, [base, other]: [f64; 2], interval: Interval) -> (Verdict, String) {
     let between = other - base;
-    // Of values without any spread the interval is the difference itself.
+    // For values without any spread, the interval is the difference itself.
     if interval.contains(0.0) || between == 0.0 {
-        // The same in both directions.
+        // The same test in both directions.
         let (reach, larger) = (interval.low.abs().max(interval.high.abs()), base.abs().max(other.abs()));
         if reach > WIDE_PERCENT / 100.0 * larger && larger > 0.0 {
             return (

@@ -1,4 +1,4 @@
-//! A comparison in words and cells: what its text, its Markdown and its page have in common. Texts are on one line, and not escaped.
+//! A comparison as words and cells, shared by its text, its Markdown and its page. Texts are on one line, and not escaped.
 
 use analysis::{Accuracy, AccuracyLimit};
 use crds::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 const NOTHING: &str = "-";
-/// How many reasons of a gate are shown: those of a stage that became slower in every figure.
+/// Maximum number of reasons of a gate: enough for a stage that became slower in every figure.
 const MOST_REASONS: usize = 30;
 /// The name of the figure that is shown in percent.
 const ERRORS: &str = "errorRatio";
@@ -41,7 +41,7 @@ fn value(figure: &FigureDocument, value: Option<ValueDocument>) -> String {
     }
 }
 
-/// `+1.234, +1.5 % (-0.4 to +3.3 %)`; of a share in percentage points, and of a base of 0 without percent.
+/// `+1.234, +1.5 % (-0.4 to +3.3 %)`; in percentage points for a share, and without percent for a base of 0.
 fn difference(it: &FigureDocument) -> String {
     let Some(between) = it.difference else { return NOTHING.to_owned() };
     if it.figure == ERRORS {
@@ -61,7 +61,7 @@ fn difference(it: &FigureDocument) -> String {
     }
 }
 
-/// Four significant digits; `plus` stands before what is above zero.
+/// Four significant digits. `plus` is the prefix of values above zero.
 fn signed(number: f64, plus: &str) -> String {
     match number {
         it if it > 0.0 => format!("{plus}{}", rate_text(it)),
@@ -90,7 +90,7 @@ pub fn differs(it: &FigureDocument) -> bool {
     matches!(it.verdict, Verdict::Better | Verdict::Worse)
 }
 
-/// What to know of figures, each reason once with the figures that it is about: `TTFT p99, latency p99: too few for p99`.
+/// Notes on figures. Each reason appears once, with its figures: `TTFT p99, latency p99: too few for p99`.
 pub fn reasons(stage: &StagePairDocument) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for it in stage.figures.iter().filter(|it| !it.why.is_empty()) {
@@ -106,7 +106,7 @@ pub fn reasons(stage: &StagePairDocument) -> Vec<String> {
     found.into_iter().map(text).collect()
 }
 
-/// `stage r10`, or with both names.
+/// `stage r10`, or both names if they differ.
 pub fn stage_name(stage: &StagePairDocument, pair: &PairDocument) -> String {
     let [base, other] = [&stage.base, &stage.other].map(|it| one_line(it));
     if base == other { format!("stage {base}") } else { format!("stage {base} of A, {other} of {}", pair.run) }
@@ -135,7 +135,7 @@ fn or_nothing(text: &str) -> &str {
 
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    // A term such as TTFT has its capitals already.
+    // A term such as TTFT is already in capitals.
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
@@ -166,7 +166,7 @@ pub fn run(it: &RunDocument) -> String {
     one_line(&text)
 }
 
-/// The accuracy of the runs side by side: the head of a table, and its rows, with a column for each run. `None` if no run was scored.
+/// The accuracy of the runs side by side: the header of a table, and its rows, with one column per run. `None` if no run was scored.
 pub fn accuracy(comparison: &Comparison) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let scored: Vec<&Accuracy> = comparison.runs.iter().filter_map(|it| it.accuracy.as_ref()).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -197,7 +197,7 @@ fn score(accuracy: &Accuracy, name: &str) -> String {
     if limits.is_empty() { value.to_owned() } else { format!("{value} ({})", limits.join("; ")) }
 }
 
-/// How the gate came out, and why: a line for each reason.
+/// The outcome of the gate, and one line per reason.
 pub fn gate(it: &Gate) -> (String, Vec<String>) {
     let allowed = match it.percent {
         Some(percent) => format!("a figure may be {percent} % worse"),

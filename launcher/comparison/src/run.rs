@@ -1,4 +1,4 @@
-//! What is compared: a run, or a series of runs of one setting.
+//! The input of a comparison: a run, or a series of runs with the same setting.
 
 use ::document::ReportDocument;
 
@@ -7,7 +7,7 @@ use ::document::ReportDocument;
 pub struct Run<'a> {
     /// Where its report was found, as the user named it.
     pub path: &'a str,
-    /// The report of the run. For a series, the report of its first valid run, which also names the server and the model.
+    /// The report of the run. For a series, the report of its first valid run, which also gives the server and the model.
     pub report: &'a ReportDocument,
     /// The reports of the other valid runs of a series; empty for a single run. Each figure of a series is the mean over its runs, with the
     /// interval between the runs.

@@ -1,4 +1,4 @@
-//! Which stage of the one run is compared with which of the other.
+//! Matches the stages of two runs.
 
 use ::document::{ReportDocument, StageDocument};
 use serde_json::Value;
@@ -6,13 +6,14 @@ use workload_profiles::workload::Load;
 
 use crate::document::UnmatchedDocument;
 
-/// Stages of both runs in pairs, and those without a partner.
+/// Stages of both runs in pairs, and the stages without a partner.
 pub(crate) struct Matched<'a> {
     pub(crate) pairs: Vec<(&'a StageDocument, &'a StageDocument)>,
     pub(crate) unmatched: Vec<UnmatchedDocument>,
 }
 
-/// A stage that a profiler touches is compared with none. Of the others those match that have the same name and the same load, whatever their length; two runs of one stage each always match.
+/// Matches the stages of two runs. A stage that a profiler affects has no partner. Other stages match if they have the same name and the same load,
+/// whatever their length. If each run has only one stage, the two always match.
 pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, name: &str) -> Matched<'a> {
     if let ([one], [two]) = (&base.stages[..], &other.stages[..])
         && !one.profiled
@@ -25,7 +26,7 @@ pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, n
     found.unmatched.extend(profiled(name, other));
     for stage in base.stages.iter().filter(|it| !it.profiled) {
         match partner(stage, other) {
-            // It is told already why there is no comparison.
+            // A remark already explains why there is no comparison.
             Some(two) if two.profiled => {}
             Some(two) if shape(&stage.load) == shape(&two.load) => found.pairs.push((stage, two)),
             other_load => found.unmatched.push(alone("A", stage, other_load.is_some(), name)),
@@ -43,7 +44,7 @@ pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, n
     found
 }
 
-/// The stages of a run that a profiler touches.
+/// The stages of a run that a profiler affects.
 fn profiled(run: &str, report: &ReportDocument) -> Vec<UnmatchedDocument> {
     let why = || "the server was profiled in it, and a profiler slows it down".to_owned();
     let stages = report.stages.iter().filter(|it| it.profiled);
@@ -58,7 +59,7 @@ fn alone(run: &str, stage: &StageDocument, has_namesake: bool, missing_in: &str)
     UnmatchedDocument { run: run.to_owned(), stage: stage.name.clone(), why }
 }
 
-/// How long a stage is; empty for a burst.
+/// The length of a stage; empty for a burst.
 pub(crate) fn length(load: &Load) -> String {
     let value = serde_json::to_value(load).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten().flat_map(|(kind, load)| {
@@ -72,7 +73,7 @@ fn is_length(kind: &str, field: &str) -> bool {
     kind != "burst" && matches!(field, "duration" | "count")
 }
 
-/// A load without its length: a longer stage has the same load. Of a burst the number of requests is the load.
+/// A load without its length: a longer stage has the same load. For a burst, the number of requests is part of the load.
 pub(crate) fn shape(load: &Load) -> Value {
     let mut shape = serde_json::to_value(load).unwrap_or_default();
     for (kind, load) in shape.as_object_mut().into_iter().flatten() {

@@ -1,8 +1,8 @@
 //! Measures the memory and the time that reading a large data set takes: `make bench-data`.
 //!
-//! Writes a file like those of ShareGPT, of as many MB as the argument says, reads its first turns and whole conversations each in a
-//! process of its own, and prints the peak of the resident memory beside the size of the file and of what is kept. Does the same with a
-//! file like that of Llama 3.1 8B of MLPerf: 13,368 rows with a text and its token ids, of which the ids are sent.
+//! Writes a file like ShareGPT's, with the size in MB from the argument. Reads its first turns and whole conversations, each in a separate
+//! process, and prints the peak resident memory, the file size and the size of the kept data. Repeats this with a file like MLPerf's for
+//! Llama 3.1 8B: 13,368 rows with a text and its token ids; the ids are sent.
 
 use std::{
     env,
@@ -59,7 +59,7 @@ fn write_ids(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(file.flush()?)
 }
 
-/// Writes conversations of four turns, whose lengths vary, up to this many bytes.
+/// Writes conversations of four turns with varying lengths, up to this many bytes.
 fn write(path: &Path, bytes: u64) -> Result<(), Box<dyn Error>> {
     let mut file = BufWriter::new(File::create(path)?);
     let mut written = 1;

@@ -1,4 +1,4 @@
-//! [I/O] Rows as token ids: what the model's own chat template makes of them.
+//! [I/O] Converts rows to token ids with the model's own chat template.
 
 use std::path::Path;
 
@@ -22,8 +22,8 @@ pub(super) struct Chats {
 }
 
 impl Chats {
-    /// Reads the template from the folder of a tokenizer, and gives the digest of its file. `now`: the local time, for templates that write the
-    /// date. What the folder says of BOS does not matter: the template writes it.
+    /// Reads the template from a tokenizer's folder, and returns the digest of its file. `now`: the local time, for templates that write the
+    /// date. The folder's BOS setting has no effect: the template writes BOS.
     ///
     /// # Errors
     /// The tokenizer or the template is not there, or cannot be used.
@@ -41,7 +41,7 @@ impl Chats {
         Ok((chats, file))
     }
 
-    /// The token ids of a text, which is one message of the user.
+    /// The token ids of a text, sent as one user message.
     ///
     /// # Errors
     /// As [`Chats::ids_of`].
@@ -58,7 +58,7 @@ impl Chats {
         self.ids_of(&messages)
     }
 
-    /// The token ids of messages, with the beginning of the model's answer. Special tokens are those that the template writes.
+    /// The token ids of messages, with the beginning of the model's answer. Only the template adds special tokens.
     ///
     /// # Errors
     /// The problem of the row and its remedy.

@@ -1,7 +1,7 @@
-//! [I/O] Reads named columns of a data set, row by row, whatever its format.
+//! [I/O] Reads named columns of a data set, row by row, in any format.
 //!
-//! Only the wanted columns of one row are in memory, besides what the format needs: a pickle and an `npy` are read as a whole, and so is JSON that
-//! is no array of objects.
+//! Only the wanted columns of one row are in memory, besides what the format needs: a pickle and an `npy` are read as a whole, like JSON
+//! that is not an array of objects.
 
 use files::{file_digest::FileDigest, user_file};
 use std::{
@@ -27,13 +27,13 @@ use super::{
 
 pub use super::label::Label;
 
-/// A row of which the wanted columns were read.
+/// A row, after its wanted columns were read.
 #[derive(Debug)]
 pub struct FoundRow<'a> {
     /// Its position, from 0.
     pub number: u64,
     pub label: Label,
-    /// For each wanted column: which of its names the row has, the first of the list that it has, and the value. `None`: it has none of them.
+    /// For each wanted column: the position of the first name that the row has, and the value. `None`: the row has none of the names.
     pub values: &'a mut [Option<(usize, Value)>],
     /// The columns that the row has.
     columns: &'a str,
@@ -56,18 +56,18 @@ fn lacks(names: &[&str], columns: &str) -> String {
     format!("has no column {}{has}", names.join(" or "))
 }
 
-/// A file whose columns were read.
+/// A file, after its columns were read.
 #[derive(Clone, Debug)]
 pub struct ReadFile {
     pub rows: u64,
     pub format: DataSetFormat,
     pub file: FileDigest,
-    /// That the name says something else than the content.
+    /// Differences between the name's format and the content.
     pub notices: Vec<String>,
 }
 
-/// Reads columns of a data set in any format that a workload can have. Each wanted column is a list of names, of which the first that a row has
-/// counts. `each` takes the rows in their order; what it returns as an error is a problem of its row.
+/// Reads columns of a data set in any format that a workload supports. Each wanted column is a list of names; the first name that a row has
+/// is used. `each` receives the rows in order. An error from `each` is a problem of its row.
 ///
 /// # Errors
 /// The file cannot be read; it is damaged or longer than is read; a row is no row; `each` refuses one. The message names the row.
@@ -81,7 +81,7 @@ pub fn read_columns(
     Ok(ReadFile { rows: picker.rows, format, file, notices })
 }
 
-/// The names of the columns in the first row of a file, without what is wrong with the file; none where they cannot be read.
+/// The names of the columns in the first row of a file. Faults of the file are ignored; empty if the names cannot be read.
 pub(super) fn first_names(path: &Path, format: DataSetFormat) -> Vec<String> {
     let mut sink = Names { path: path.to_owned(), names: Vec::new(), rows: 0 };
     let is_marked = |it: &File| source::is_parquet(it, Some(format));

@@ -19,11 +19,11 @@ pub(super) enum Compression {
     Xz,
 }
 
-/// The most memory for the window of xz, in KiB: as much as its greatest preset takes.
+/// Maximum memory for the window of xz, in KiB: as much as its greatest preset takes.
 const XZ_MEMORY: u32 = 96 << 10;
 
 impl Compression {
-    /// By the end of the name of the file; `None`: it is not compressed.
+    /// By the extension of the file name; `None`: it is not compressed.
     pub(super) fn from_name(name: &str) -> Option<Compression> {
         let name = name.to_ascii_lowercase();
         if name.ends_with(".gz") {
@@ -74,7 +74,7 @@ pub(super) fn decompressed<'a>(bytes: impl Read + 'a, compression: Option<Compre
     }
 }
 
-/// A decoder whose errors are damage of the file.
+/// A decoder that reports its errors as damage of the file.
 struct Damaged<R>(&'static str, R);
 
 impl<R: Read> Read for Damaged<R> {
@@ -101,7 +101,7 @@ impl<R: BufRead> Read for Gzip<R> {
     }
 }
 
-/// All frames of a file, one after the other.
+/// All frames of a file, in sequence.
 struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,

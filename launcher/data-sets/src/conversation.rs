@@ -7,10 +7,10 @@ use serde::{
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// The most turns of a conversation.
+/// Maximum turns of a conversation.
 const MAX_TURNS: usize = 10_000;
 
-/// Who says something.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaker {
     System,
@@ -19,7 +19,7 @@ pub(super) enum Speaker {
 }
 
 impl Speaker {
-    /// By the names of OpenAI's messages and of ShareGPT. An unknown one, such as a tool, speaks to the model as a user does.
+    /// By the names in OpenAI's messages and in ShareGPT. An unknown speaker, such as a tool, is treated like a user.
     fn from_name(name: &str) -> Speaker {
         match name {
             "system" | "developer" => Speaker::System,
@@ -38,15 +38,15 @@ impl Speaker {
     }
 }
 
-/// What one speaker says.
+/// A message from one speaker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) speaker: Speaker,
     pub(super) text: String,
 }
 
-/// Reads a conversation. A text in its place is read as JSON: CSV has no lists. After an error `problem` says what is wrong, unless
-/// the value is no list at all.
+/// Reads a conversation. A text in its place is parsed as JSON, because CSV has no lists. After an error, `problem` contains the cause,
+/// unless the value is not a list.
 pub(super) struct ConversationSeed<'a> {
     /// The name of the column.
     pub(super) name: &'a str,
@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for MessageSeed {
         f.write_str("a turn")
     }
 
-    /// The turns of a list of texts are by turns those of the user and of the assistant.
+    /// The turns in a list of texts alternate between user and assistant.
     fn visit_str<E>(self, text: &str) -> Result<Message, E> {
         let speaker = if self.place.is_multiple_of(2) { Speaker::User } else { Speaker::Assistant };
         Ok(Message { speaker, text: text.to_owned() })
@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for MessageSeed {
     }
 }
 
-/// Appends what a message holds: a text, the texts of a list of parts, or nothing.
+/// Appends the content of a message: a text, the texts in a list of parts, or nothing.
 struct ContentSeed<'a>(&'a mut String);
 
 impl<'de> DeserializeSeed<'de> for ContentSeed<'_> {

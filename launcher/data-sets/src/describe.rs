@@ -1,6 +1,6 @@
-//! [I/O] Describes a data set: its columns, what they hold, and how long that is. `benchwright dataset` prints it.
+//! [I/O] Describes a data set: its columns, their content, and the lengths of the content. `benchwright dataset` prints it.
 //!
-//! The file is read once, in the way in which a run reads it. Of each column four bytes for each row are kept: the length.
+//! The file is read once, in the same way as in a run. Four bytes per row are kept for each column: the length.
 
 use std::{
     fmt,
@@ -25,17 +25,17 @@ use super::{
 use files::file_digest::FileDigest;
 use prompts::token_count::TokenCount;
 
-/// The most columns that are described; those with a role come first.
+/// Maximum number of described columns; columns with a role come first.
 const MAX_COLUMNS: usize = 48;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
     #[serde(flatten)]
     pub file: FileDigest,
     pub format: DataSetFormat,
     pub rows: u64,
-    /// What the labels of the rows are, where they are not 0, 1, 2 and so on.
+    /// The type of the row labels, if they are not 0, 1, 2 and so on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<&'static str>,
     pub columns: Vec<Column>,
@@ -49,9 +49,9 @@ pub struct Description {
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
     pub name: String,
-    /// What it is for, by its name and by what it holds.
+    /// Its purpose, derived from its name and its content.
     pub role: Option<Role>,
-    /// How many rows hold what; what no row holds is left out.
+    /// The number of rows per kind of value; kinds without rows are left out.
     pub kinds: Vec<(Kind, u64)>,
     /// Rows without the column.
     pub missing: u64,
@@ -59,11 +59,11 @@ pub struct Column {
     pub lengths: Option<Lengths>,
     /// The turns of conversations.
     pub turns: Option<Lengths>,
-    /// Values of a column of numbers.
+    /// Minimum and maximum of a column of numbers.
     pub numbers: Option<[f64; 2]>,
 }
 
-/// What a column is for.
+/// The purpose of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
@@ -74,7 +74,7 @@ pub enum Role {
     OutputLength,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
@@ -82,7 +82,7 @@ pub enum Kind {
     Bool,
     Number,
     Text,
-    /// A list of whole numbers below 2^32.
+    /// A list of integers below 2^32.
     TokenIds,
     /// A list of messages.
     Conversation,
@@ -118,7 +118,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// `None`: there are none.
+    /// `None`: there are no lengths.
     fn new(mut all: Vec<u32>) -> Option<Lengths> {
         all.sort_unstable();
         let (min, max) = (*all.first()?, *all.last()?);
@@ -128,10 +128,10 @@ impl Lengths {
     }
 }
 
-/// Describes a file in any format that a workload can have. `tokens` counts the lengths of texts.
+/// Describes a file in any format that a workload supports. `tokens` counts the lengths of texts.
 ///
 /// # Errors
-/// The file cannot be read, is damaged, or is longer than is read; a row is none.
+/// The file cannot be read, is damaged, or exceeds the size limit; or it contains an invalid row.
 pub fn describe(path: &Path, tokens: &TokenCount) -> Result<Description, DataSetError> {
     let mut sink = Describer::new(path, tokens);
     let Source { file, format, notices } = source::feed(&mut sink, path, Limits::default())?;
@@ -141,7 +141,7 @@ pub fn describe(path: &Path, tokens: &TokenCount) -> Result<Description, DataSet
     Ok(Description { file, format, rows, labels: labels.name(), columns, other_columns: others.len(), notices })
 }
 
-/// Gives each role to the first column of its list that holds what it needs.
+/// Assigns each role to the first column of its list with suitable content.
 fn assign_roles(columns: &mut [Column]) {
     let text = [Kind::Text];
     for (role, names, kinds) in [
@@ -159,7 +159,7 @@ fn assign_roles(columns: &mut [Column]) {
     }
 }
 
-/// What labels were seen.
+/// The labels seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Labels {
     #[default]
@@ -190,7 +190,7 @@ struct Describer<'a> {
     problem: Option<String>,
 }
 
-/// What was seen of a column.
+/// Statistics of a column.
 #[derive(Debug, Default)]
 struct Tally {
     name: String,
@@ -229,7 +229,7 @@ impl Tally {
     }
 }
 
-/// What is known of a value.
+/// The properties of a value.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     kind: Kind,
@@ -288,7 +288,7 @@ impl RowSink for Describer<'_> {
         }
         places.sort_unstable();
         for name in places.iter().map(|it| names[*it]) {
-            // Another file of the same folder may have named it.
+            // Another file in the same folder may already have named it.
             if self.columns.iter().all(|it| it.name != name) {
                 self.columns.push(Tally { name: name.to_owned(), ..Tally::default() });
             }
@@ -387,7 +387,7 @@ impl<'de> Visitor<'de> for RowVisitor<'_, '_> {
 /// Reads a value without keeping it.
 struct ShapeSeed<'a> {
     tokens: &'a TokenCount,
-    /// Whether the column is one of token ids by its name: CSV writes them as text.
+    /// Whether the column's name marks it as token ids: CSV contains them as text.
     is_ids: bool,
 }
 
@@ -465,7 +465,7 @@ impl<'de> Visitor<'de> for ShapeSeed<'_> {
     }
 }
 
-/// What is known of an element of a list.
+/// The kind of an element in a list.
 enum Element {
     Id,
     /// The tokens of its text.

@@ -39,27 +39,27 @@ pub enum DataSetError {
         /// The problem and the remedy, without the content of the row.
         what: String,
     },
-    /// What is sent has no recorded answer whose length could be requested.
+    /// The sent part has no recorded answer, so its length cannot be requested.
     #[error("the data set {path} is to request answers of the recorded length, and {what} has no recorded answer; request a fixed length, or that of a column", path = path.display())]
     NoAnswer {
         path: PathBuf,
-        /// What is sent of a row.
+        /// The part of a row that is sent.
         what: &'static str,
     },
     /// The file is too long.
     #[error("the data set {path} has more than {most} bytes, the most that is read, after decompression; leave out the columns that are not sent", path = path.display())]
     TooLong {
         path: PathBuf,
-        /// The most bytes that are read.
+        /// Maximum bytes that are read.
         most: u64,
     },
-    /// The file holds fewer samples than are to be sent.
+    /// The file contains fewer samples than the load sends.
     #[error("the data set {path} has {found} rows{filtered}, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
     TooFew {
         path: PathBuf,
         /// Rows in the file that pass the filter.
         found: u64,
-        /// ` that pass the filter`, where there is one.
+        /// ` that pass the filter`, if there is a filter.
         filtered: &'static str,
         /// Rows that the profile needs.
         wanted: u64,
@@ -67,7 +67,7 @@ pub enum DataSetError {
 }
 
 impl DataSetError {
-    /// The error without words of the file. `None`: the message has none.
+    /// The error without text from the file. `None`: the message contains none.
     pub fn without_words(&self) -> Option<String> {
         match self {
             DataSetError::Wrong { path, at, what: _ } => {

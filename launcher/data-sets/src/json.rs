@@ -34,7 +34,7 @@ pub(super) fn array(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result
     })
 }
 
-/// Reads the array row by row. The second field counts the bytes left for the row; the third says whether the row that was offered was read.
+/// Reads the array row by row. The second field counts the bytes left for the row; the third records whether the offered row was read.
 struct Array<'a, S>(&'a mut S, &'a Cell<usize>, &'a Cell<bool>);
 
 impl<'de, S: RowSink> Visitor<'de> for Array<'_, S> {

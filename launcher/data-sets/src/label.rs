@@ -6,12 +6,12 @@ use serde_json::Value;
 /// The label of a row: what pandas calls its index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Label {
-    /// The file has none; rows are known by their position.
+    /// The file has no labels; rows are identified by position.
     #[default]
     None,
     Number(i64),
     Text(String),
-    /// Several values, or one of another kind.
+    /// Several values, or a value of another kind.
     Other,
 }
 

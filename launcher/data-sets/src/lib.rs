@@ -1,10 +1,11 @@
-//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet, lines of text, pickles and arrays of numpy, also compressed.
+//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet, lines of text, pickles and numpy arrays, also
+//! compressed.
 //!
-//! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and of each row only what is sent is kept: a file of hundreds of MB takes
-//! no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content. `json`, `tree`,
-//! `plain`, `parquet` and `python` read the formats, which `source` tells apart; `row` and `conversation` read a row; `chats` renders it with the model's chat template; `selection` decides which
-//! rows are sent, and in which order. `columns` gives named columns of any of these files to other parts, by the names in `workload::roles`; `describe` says
-//! what a file holds.
+//! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and only the sent part of each row is kept: a file of hundreds of
+//! MB takes no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content.
+//! `source` detects the format; `json`, `tree`, `plain`, `parquet` and `python` read the formats; `row` and `conversation` read a row;
+//! `chats` renders it with the model's chat template. `selection` decides which rows are sent, and in which order. `columns` returns named
+//! columns of any of these files to other parts, by the names in `workload::roles`; `describe` reports the content of a file.
 
 mod chats;
 pub mod columns;
@@ -49,7 +50,7 @@ use prompts::{Rows, source::ReadRows, token_count::TokenCount, tokenizer_file};
 use selection::{Reading, Rules};
 use sink::{RowSink as _, Sink};
 
-/// Reads the rows of a workload's data set; none if its requests have another source. `seed` is the one of the run.
+/// Reads the rows of a workload's data set; none if its requests have another source. `seed`: the seed of the run.
 ///
 /// # Errors
 /// The file cannot be read, a row lacks what is sent, or there are too few rows.
@@ -72,8 +73,7 @@ fn read_set(set: &DataSet, workload: &Workload, seed: Seed) -> Result<Rows, Data
     Ok(found.rows)
 }
 
-/// Reads a data set; where it lacks the column of the prompts, and the profile names none, with another one that such columns have. Gives the
-/// name of that one too.
+/// Reads a data set. If it lacks the prompt column, and the profile does not name one, another usual name is tried. Also returns that name.
 fn with_any_column<T>(
     set: &DataSet,
     read: impl Fn(&DataSet) -> Result<T, DataSetError>,
@@ -98,8 +98,8 @@ fn with_any_column<T>(
     Ok((found, Some((*name).to_owned())))
 }
 
-/// Reads the rows like [`read`], and then the rest of the file for its digest. What is wrong with the rest does not matter
-/// to the load: the file then has no digest, and a notice says why.
+/// Reads the rows like [`read`], and then the rest of the file for its digest. Faults in the rest do not affect the load: the file then has
+/// no digest, and a notice explains why.
 ///
 /// # Errors
 /// As [`read`].
@@ -160,7 +160,7 @@ fn chats(set: &DataSet, workload: &Workload) -> Result<Option<(Chats, FileDigest
     Ok(Some(Chats::read(rendering, tokenizer.as_path(), now)?))
 }
 
-/// What counts the lengths of texts, if they decide on anything.
+/// The counter for lengths of texts, if any setting depends on them.
 fn token_count(set: &DataSet, workload: &Workload) -> Result<TokenCount, DataSetError> {
     match &workload.tokenizer {
         Some(file) if counts_texts(set) => Ok(TokenCount::Tokenizer(Arc::new(tokenizer_file::read(file.as_path())?.0))),
@@ -175,7 +175,7 @@ fn counts_texts(set: &DataSet) -> bool {
         || min_input.or(max_input).or(max_total).is_some()
 }
 
-/// The digest of a file whose rows were read, or the reason why it has none.
+/// The digest of a file after its rows were read, or the reason why it has none.
 fn digest(file: DigestReader<impl Read>, path: &Path, most: u64) -> (FileDigest, Option<String>) {
     match file.finish(path, most) {
         Ok(FileDigest { sha256: None, .. }) => without(path, format!("it has more than {most} bytes")),
@@ -233,7 +233,7 @@ fn rules<'a>(
     Ok(Rules { set, seed, most, reading, most_bytes: MAX_KEPT })
 }
 
-/// The most rows that a load can send; `None` where this is not known before it.
+/// The maximum number of rows that a load can send; `None` if this is not known in advance.
 fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
     let counts = workload.stages.iter().map(|it| match &it.load {
         Load::Open { .. } | Load::Burst { .. } | Load::Closed { .. } | Load::Trace { .. } => it.load.count(),
@@ -247,11 +247,11 @@ fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
     }
 }
 
-/// Rows, and which were left out.
+/// Rows, and which rows were left out.
 struct Found {
     rows: Rows,
     left_out: Option<String>,
-    /// That the content is not what the profile or the name says.
+    /// Differences between the content and the profile or the name.
     notices: Vec<String>,
 }
 

@@ -1,15 +1,15 @@
-//! The bounds on what is read.
+//! The bounds on reading.
 
-/// The most bytes that are read, after decompression: five times MLPerf's largest data set with one token a line.
+/// Maximum bytes to read, after decompression: five times MLPerf's largest data set with one token per line.
 pub(super) const MAX_BYTES: u64 = 4 << 30;
-/// The most bytes of a line, or of a row of an array: a prompt of two million tokens and the other columns.
+/// Maximum bytes of a line, or of a row in an array: a prompt of two million tokens and the other columns.
 pub(super) const MAX_ROW: usize = 64 << 20;
-/// The most rows where all are read: a thousand times those of MLPerf's largest data set.
+/// Maximum rows if all are read: a thousand times the rows of MLPerf's largest data set.
 pub(super) const MAX_ROWS: u64 = 20_000_000;
-/// The most bytes of memory for all prompts: 250 million token ids.
+/// Maximum bytes of memory for all prompts: 250 million token ids.
 pub(super) const MAX_KEPT: usize = 1 << 30;
 
-/// The bounds on what is read. Tests lower them.
+/// The bounds on reading. Tests lower them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Bytes of the file after decompression.

@@ -17,8 +17,8 @@ use files::lines::{Bounded, Line, read_line};
 /// The column of a file with a prompt on each line.
 const TEXT: &str = "text";
 
-/// Reads values separated by commas, or by tabs where the first line has tabs and no comma, behind a line with the names of the columns. A first
-/// column without a name, or with the one that pandas gives it, has the labels of the rows.
+/// Reads comma-separated values with a header line; tab-separated if the header has tabs and no comma. A first column without a name, or
+/// with the name that pandas assigns, contains the row labels.
 pub(super) fn csv<S: RowSink>(sink: &mut S, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
     // A quoted field may contain line ends. Without its closing quote it would extend to the end of the file.
     let left = Cell::new(sink.longest());
@@ -35,7 +35,7 @@ pub(super) fn csv<S: RowSink>(sink: &mut S, bytes: &mut impl BufRead) -> Result<
     let header = reader.byte_headers().map_err(|error| broken(sink, 1, error))?.clone();
     let header: Vec<String> = header.iter().map(|it| String::from_utf8_lossy(it).trim().to_owned()).collect();
     let names: Vec<&str> = header.iter().map(String::as_str).collect();
-    // A file with one column may be no CSV at all, and its first line content.
+    // A file with one column may not be CSV, and its first line may be content.
     let places = sink.choose(&names, names.len() > 1).map_err(|what| sink.wrong("line 1".to_owned(), what))?;
     let has_labels = names.len() > 1 && matches!(names.first(), Some(&("" | "Unnamed: 0")));
     let mut record = csv::ByteRecord::new();
@@ -64,7 +64,7 @@ pub(super) fn csv<S: RowSink>(sink: &mut S, bytes: &mut impl BufRead) -> Result<
     }
 }
 
-/// Reads lines that are prompts. Empty lines are left out.
+/// Reads lines, each of which is a prompt. Empty lines are skipped.
 pub(super) fn text(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
     if let Some(name) = sink.other_than(TEXT) {
         let what = format!("has no {name}; a file with a prompt on each line has only the column {TEXT}");
@@ -95,7 +95,7 @@ fn skip_empty(bytes: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
         let part = bytes.fill_buf()?;
-        // A carriage return at the start of a line is part of a line end, or no content.
+        // A carriage return at the start of a line belongs to a line end, or is not content.
         let ends = part.iter().take_while(|it| matches!(it, b'\n' | b'\r')).count();
         let goes_on = ends > 0 && ends == part.len();
         skipped += part[..ends].iter().filter(|it| **it == b'\n').count() as u64;

@@ -1,6 +1,6 @@
-//! Reads data sets that Python wrote: pickles, `npy`, `npz`, the folders of arrays that vendors make, and zip archives.
+//! Reads data sets that Python wrote: pickles, `npy`, `npz`, the folders of arrays that vendors publish, and zip archives.
 //!
-//! The whole file is in memory while it is read, and of a compressed one only what is unpacked; `python_data` says what else is.
+//! During reading the whole file is in memory; for a compressed file only its unpacked content. `python_data` documents its further memory.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ pub(super) fn is_npy(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|it| it.eq_ignore_ascii_case("npy"))
 }
 
-/// Gives the rows of a table.
+/// Passes the rows of a table to the sink.
 fn rows(sink: &mut impl RowSink, table: &Table<'_>) -> Result<(), DataSetError> {
     let names: Vec<&str> = table.names().iter().map(String::as_str).collect();
     let places = sink.choose(&names, true).map_err(|what| sink.wrong("in its columns".to_owned(), what))?;

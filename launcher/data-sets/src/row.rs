@@ -1,4 +1,4 @@
-//! Reads one row of a data set: an object of which only the wanted columns are kept. Pure.
+//! Reads one row of a data set: an object from which only the wanted columns are kept. Pure.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use super::{
 const MAX_TOKENS: usize = 2_000_000;
 /// The longest text, in bytes: eight bytes a token.
 const MAX_TEXT: usize = 8 * MAX_TOKENS;
-/// The most bytes of the names of other columns that a message repeats, and of one name.
+/// Maximum bytes of other columns' names that a message repeats, and of one name.
 const MAX_NAMES: usize = 200;
 const MAX_NAME: usize = 24;
 
@@ -27,7 +27,7 @@ pub(super) struct Columns<'a> {
     wanted: [Option<(&'a str, Kind)>; 2],
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -36,7 +36,7 @@ enum Kind {
     Conversation,
     /// The length of the answer.
     Length,
-    /// A text whose length is that of the answer.
+    /// A text with the length of the answer.
     Answer,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Columns<'a> {
         self.wanted.iter().flatten().map(|it| it.0)
     }
 
-    /// The columns within the object at this key, with the rest of their names.
+    /// The columns inside the object at this key, with the rest of their names.
     fn within(&self, key: &str) -> Option<Columns<'a>> {
         let rest = |name: &'a str| name.strip_prefix(key)?.strip_prefix('.');
         let wanted = self.wanted.map(|it| it.and_then(|(name, kind)| Some((rest(name)?, kind))));
@@ -74,7 +74,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What was read of a row. Its memory is reused for the next row.
+/// The content of a row. Its memory is reused for the next row.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     pub(super) text: String,
@@ -82,7 +82,7 @@ pub(super) struct Row {
     pub(super) messages: Vec<Message>,
     /// The length of the answer.
     pub(super) output: Option<u32>,
-    /// The text whose length is that of the answer.
+    /// The text with the length of the answer.
     pub(super) answer: String,
     /// Which of the wanted columns were found.
     found: [bool; 2],
@@ -141,7 +141,7 @@ impl Row {
         if is_empty { Err(self.fail(format!("{name} is empty; leave the row out"))) } else { Ok(()) }
     }
 
-    /// Reads messages as they are, with fields that only the server knows, and what they say.
+    /// Reads messages unchanged, with fields that only the server knows, and also their texts.
     fn read_messages<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
         let Row { text, messages, problem, .. } = self;
         map.next_value_seed(JsonText(text))?;
@@ -154,7 +154,7 @@ impl Row {
         E::custom("the row cannot be sent")
     }
 
-    /// Adds the name of a column to those that a message repeats.
+    /// Adds a column name to the names that a message repeats.
     pub(super) fn add_name(names: &mut String, name: &str) {
         add_name(names, name);
     }
@@ -173,7 +173,7 @@ impl Row {
     }
 }
 
-/// Adds the name of a column to those that a message repeats. A long or strange one may be content that was taken for a name.
+/// Adds a column name to the names that a message repeats. A long or strange name may be content mistaken for a name.
 fn add_name(names: &mut String, name: &str) {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | ' ');
     if (1..=MAX_NAME).contains(&name.len()) && names.len() < MAX_NAMES && name.chars().all(is_plain) {
@@ -202,7 +202,7 @@ impl<'de> DeserializeSeed<'de> for RowSeed<'_, '_> {
     }
 }
 
-/// Reads an object, which may lie within the row.
+/// Reads an object, which may be nested in the row.
 struct ColumnsVisitor<'a, 'b> {
     columns: Columns<'b>,
     row: &'a mut Row,
@@ -241,10 +241,10 @@ impl<'de> Visitor<'de> for ColumnsVisitor<'_, '_> {
     }
 }
 
-/// What is known of a key.
+/// The meaning of a key.
 enum Key<'b> {
     Wanted(usize, &'b str, Kind),
-    /// It holds an object with wanted columns.
+    /// It contains an object with wanted columns.
     Within(Columns<'b>),
     Other,
 }
@@ -283,7 +283,7 @@ impl<'b> Visitor<'_> for KeySeed<'_, 'b> {
     }
 }
 
-/// Reads a number of tokens, which CSV holds as a text, and pandas as a float where a cell of the column is empty.
+/// Reads a number of tokens. CSV stores it as text, and pandas as a float if a cell of the column is empty.
 struct LengthSeed;
 
 impl<'de> DeserializeSeed<'de> for LengthSeed {

@@ -1,4 +1,4 @@
-//! Decides which rows are sent, what is sent of them, and in which order. Pure.
+//! Decides which rows are sent, which part of them, and in which order. Pure.
 
 use std::collections::BinaryHeap;
 
@@ -16,25 +16,25 @@ use super::{
 };
 use prompts::{Rows, Turn, token_count::TokenCount};
 
-/// What decides on the rows of a data set, besides the file.
+/// The settings that select rows of a data set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules<'a> {
     pub(super) set: &'a DataSet,
     /// The seed of the order.
     pub(super) seed: Seed,
-    /// The most rows that the load can send; `None`: all.
+    /// Maximum rows that the load can send; `None`: all.
     pub(super) most: Option<u64>,
     pub(super) reading: Reading<'a>,
-    /// The most bytes of memory for all rows.
+    /// Maximum bytes of memory for all rows.
     pub(super) most_bytes: usize,
 }
 
-/// What reads texts.
+/// The tools for reading texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading<'a> {
     /// Counts the tokens of texts.
     pub(super) tokens: &'a TokenCount,
-    /// Renders the rows; `None`: they are sent as they are.
+    /// Renders the rows; `None`: they are sent unchanged.
     pub(super) chats: Option<&'a Chats>,
 }
 
@@ -46,11 +46,11 @@ pub(super) struct Selection<'a> {
     chosen: BinaryHeap<(u64, u32)>,
     /// Rows that were offered.
     offered: u64,
-    /// Conversations without a turn that can be sent, or without the answer whose length is requested.
+    /// Conversations without a turn to send, or without the answer that determines the requested length.
     without_turns: u64,
 }
 
-/// What a row sends.
+/// The content that a row sends.
 enum Content {
     Ids,
     Text,
@@ -86,7 +86,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Whether further rows change nothing.
+    /// Whether further rows have no effect.
     pub(super) fn is_complete(&self) -> bool {
         self.rules.set.order == RowOrder::File && self.is_full()
     }
@@ -104,7 +104,7 @@ impl<'a> Selection<'a> {
         self.rows
     }
 
-    /// Takes the next row of the file, or leaves it out.
+    /// Takes the next row of the file, or skips it.
     ///
     /// # Errors
     /// The problem and its remedy: there is no room for the row.
@@ -147,7 +147,7 @@ impl<'a> Selection<'a> {
         rng.next_u64()
     }
 
-    /// What a row sends, and its recorded answer. `None`: nothing can be sent.
+    /// The content that a row sends, and its recorded answer. `None`: there is nothing to send.
     fn content(&self, row: &mut Row) -> Option<(Content, Option<String>)> {
         match &self.rules.set.row {
             RowContent::Prompt(column) => {
@@ -158,7 +158,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// The row as its chat template renders it, where it has one.
+    /// The row, rendered with the chat template if there is one.
     fn rendered(&self, row: &Row, content: Content) -> Result<Content, String> {
         let Some(chats) = self.rules.reading.chats else { return Ok(content) };
         let ids = match &content {
@@ -194,7 +194,7 @@ impl<'a> Selection<'a> {
         says_something.then_some((content, answer))
     }
 
-    /// The requested length of the answer. A request cannot ask for 0 tokens.
+    /// The requested length of the answer. A request cannot have length 0.
     fn output(&self, row: &Row, answer: Option<&str>) -> Option<u32> {
         let tokens = match &self.rules.set.output {
             OutputLength::Fixed(tokens) => Some(*tokens),
@@ -270,8 +270,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The text of the system, and each turn of the user with the answer to it. Several messages of one speaker in a row are one. Turns
-/// from the first without an answer on are left out where the length of the answer is requested.
+/// The system text, and each user turn with its answer. Consecutive messages from one speaker are joined. If the answer's length is
+/// requested, turns are dropped from the first one without an answer.
 fn turns(messages: Vec<Message>, needs_answer: bool) -> (String, Vec<(String, Option<String>)>) {
     let (mut system, mut turns) = (String::new(), Vec::<(String, Option<String>)>::new());
     let append = |to: &mut String, text: &str| {
@@ -286,7 +286,7 @@ fn turns(messages: Vec<Message>, needs_answer: bool) -> (String, Vec<(String, Op
             (Speaker::User, Some((question, None))) => append(question, &text),
             (Speaker::User, _) => turns.push((text, None)),
             (Speaker::Assistant, Some((_, answer))) => append(answer.get_or_insert_default(), &text),
-            // What the assistant says before the user is no answer.
+            // An assistant message before the first user message is not an answer.
             (Speaker::Assistant, None) => {}
         }
     }

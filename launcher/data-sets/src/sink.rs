@@ -1,4 +1,4 @@
-//! What the readers of all formats share: the row that is read, where it goes, and the errors.
+//! The interface that the readers of all formats share: the current row, its destination, and the errors.
 
 use std::{
     io::{self, ErrorKind},
@@ -15,11 +15,11 @@ use super::{
 };
 use prompts::Rows;
 
-/// What takes the rows of a file, whatever its format.
+/// Receives the rows of a file in any format.
 pub(super) trait RowSink {
     fn path(&self) -> &Path;
 
-    /// The most bytes of a row.
+    /// Maximum bytes of a row.
     fn longest(&self) -> usize;
 
     /// The places of the columns that are read, of a file that names its columns before its rows.
@@ -29,12 +29,12 @@ pub(super) trait RowSink {
     /// content.
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String>;
 
-    /// A column that is needed and that is not this one, which is the only one of the file.
+    /// A column that is required, if the file has only one column and it is a different one.
     fn other_than(&self, _only: &str) -> Option<String> {
         None
     }
 
-    /// The most rows that are taken; a file that states more before its rows is refused.
+    /// Maximum rows that are taken; a file that states more before its rows is refused.
     fn most_rows(&self) -> u64 {
         u64::MAX
     }
@@ -53,7 +53,7 @@ pub(super) trait RowSink {
     /// Takes the row that was read; `false` if there is no room for it.
     fn take(&mut self) -> bool;
 
-    /// Whether further rows change nothing.
+    /// Whether further rows have no effect.
     fn is_complete(&self) -> bool {
         false
     }
@@ -61,7 +61,7 @@ pub(super) trait RowSink {
     /// The rows that were taken.
     fn offered(&self) -> u64;
 
-    /// The problem of the current row; `None` if it is no row at all.
+    /// The problem of the current row; `None` if it is not a row.
     fn found_problem(&self) -> Option<String>;
 
     /// The problem of a row that was read.
@@ -112,7 +112,7 @@ pub(super) struct Sink<'a> {
     selection: Selection<'a>,
     /// Why there is no room for the current row.
     no_room: Option<String>,
-    /// The most bytes of a row.
+    /// Maximum bytes of a row.
     longest: usize,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Sink<'a> {
         self.selection.len()
     }
 
-    /// Conversations from which nothing can be sent.
+    /// Conversations without anything to send.
     pub(super) fn without_turns(&self) -> u64 {
         self.selection.without_turns()
     }
@@ -147,7 +147,7 @@ impl RowSink for Sink<'_> {
     }
 
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String> {
-        // The whole column is read where a name has a dot and goes on within it.
+        // The whole column is read if a name contains a dot and continues inside the column.
         let place = |name: &str| {
             names.iter().position(|it| *it == name || name.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
         };
@@ -187,7 +187,7 @@ impl RowSink for Sink<'_> {
     }
 }
 
-/// The problem of bytes that are no UTF-8; `None` if they are.
+/// The problem of bytes that are not UTF-8; `None` if they are.
 pub(super) fn no_utf8(bytes: &[u8]) -> Option<String> {
     let at = std::str::from_utf8(bytes).err()?.valid_up_to();
     Some(format!("is no UTF-8 from its byte {at} on, counted from 0; save the file as UTF-8 text"))

@@ -1,4 +1,4 @@
-//! [I/O] What a file is, by its first bytes and by its name, and the reader of its rows.
+//! [I/O] Detects the format of a file by its first bytes and its name, and selects the reader of its rows.
 
 use files::{
     file_digest::{DigestReader, FileDigest},
@@ -27,19 +27,19 @@ use super::{
 
 /// How a Parquet file begins.
 const PARQUET: &[u8] = b"PAR1";
-/// The most files of a folder.
+/// Maximum files of a folder.
 const MAX_FILES: usize = 10_000;
 /// Bytes at the start of a file that are looked at.
 const START: usize = 16;
 
-/// A file whose rows were read.
+/// A file, after its rows were read.
 pub(super) struct Source {
     pub(super) file: FileDigest,
     pub(super) format: DataSetFormat,
     pub(super) notices: Vec<String>,
 }
 
-/// What the first bytes of a file are of; `None`: no format has a mark like that.
+/// The format with these first bytes; `None`: no format has such a mark.
 fn marked(start: &[u8]) -> Option<DataSetFormat> {
     if start.starts_with(PARQUET) {
         Some(DataSetFormat::Parquet)
@@ -79,7 +79,7 @@ fn feed_file(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Sou
     Ok(Source { file, format, notices })
 }
 
-/// Whether a file, which is no pipe, is read as Parquet: by its content, or by its name where the content is of no other format.
+/// Whether a file, which must not be a pipe, is read as Parquet: by its content, or by its name if the content matches no other format.
 pub(super) fn is_parquet(file: &File, named: Option<DataSetFormat>) -> bool {
     let mut start = [0; START];
     let length = file.read_at(&mut start, 0).unwrap_or_default();
@@ -87,7 +87,7 @@ pub(super) fn is_parquet(file: &File, named: Option<DataSetFormat>) -> bool {
     marked.or(named) == Some(DataSetFormat::Parquet)
 }
 
-/// What a format is called.
+/// The display name of a format.
 pub(super) fn format_name(format: DataSetFormat) -> &'static str {
     match format {
         DataSetFormat::Json => "JSON",
@@ -100,19 +100,19 @@ pub(super) fn format_name(format: DataSetFormat) -> &'static str {
     }
 }
 
-/// A notice that the content is not what the name or the profile says.
+/// A notice that the content does not match the name or the profile.
 pub(super) fn disagreement(named: Option<DataSetFormat>, found: DataSetFormat) -> Option<String> {
     let named = named.filter(|it| *it != found)?;
     Some(format!("it is given as {}, and is read as {}, which its content is", format_name(named), format_name(found)))
 }
 
-/// A stream whose rows were read.
+/// A stream, after its rows were read.
 pub(super) struct Streamed {
     pub(super) format: DataSetFormat,
     pub(super) notices: Vec<String>,
 }
 
-/// Reads the rows of a stream of bytes, also of a compressed one. `named` is the format of the profile or of the name.
+/// Reads the rows of a byte stream, which may be compressed. `named`: the format from the profile or the name.
 pub(super) fn stream(
     sink: &mut impl RowSink,
     named: Option<DataSetFormat>,
@@ -135,7 +135,7 @@ pub(super) fn stream(
         (None, None) => by_first_sign(start),
     };
     let read = read_rows(sink, format, &mut bytes, limits);
-    // Checked first: a row that was cut may lack what is sent.
+    // Checked first: a truncated row may lack the column to send.
     if bytes.get_ref().limit() == 0 && !sink.is_complete() {
         return Err(DataSetError::TooLong { path: sink.path().to_owned(), most: limits.file });
     }
@@ -144,14 +144,14 @@ pub(super) fn stream(
     Ok(Streamed { format, notices })
 }
 
-/// The first bytes, of which a pipe may give a few at a time.
+/// The first bytes. A pipe may return a few at a time.
 fn start_of(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::with_capacity(START);
     bytes.by_ref().take(START as u64).read_to_end(&mut start)?;
     Ok(start)
 }
 
-/// The first sign after white space and the mark of UTF-8; `None`: there is none in what was read.
+/// The first character after white space and a UTF-8 byte order mark; `None`: the bytes contain none.
 fn first_sign(start: &[u8]) -> Option<u8> {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     start.iter().copied().find(|it| !it.is_ascii_whitespace())
@@ -191,7 +191,7 @@ fn read_rows(
         DataSetFormat::Jsonl => json::lines(sink, bytes),
         DataSetFormat::Csv => plain::csv(sink, bytes),
         DataSetFormat::Text => plain::text(sink, bytes),
-        // A Parquet file ends with what says where its rows are.
+        // The end of a Parquet file contains the positions of its rows.
         DataSetFormat::Parquet => {
             let what = "is compressed as a whole, or comes through a pipe; give the file itself: its columns are compressed already";
             Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()))
@@ -230,8 +230,8 @@ fn python_rows(
     }
 }
 
-/// Reads a folder: of arrays that belong together, or of data sets of one format, whose rows follow each other in the order of the names. Its
-/// digest is that of the lines that `sha256sum` prints for its files, in that order.
+/// Reads a folder: related arrays, or data sets in one format. The rows of the data sets follow each other in the order of file names. The
+/// digest covers the lines that `sha256sum` prints for the files, in that order.
 pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
     let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
     let mut sums = String::new();
@@ -262,7 +262,7 @@ pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Re
                 add(&name, &read.file);
                 notices.extend(read.notices.into_iter().map(|it| format!("{name}: {it}")));
             }
-            // Behind the last row that is used, the rest of the files does not matter.
+            // After the last row in use, the rest of the files does not matter.
             Err(_) if sink.is_complete() => {
                 let rest = user_file::open(file).and_then(|it| DigestReader::new(it).finish(file, u64::MAX));
                 add(&name, &rest.map_err(failed)?);
@@ -277,7 +277,7 @@ pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Re
     Ok(Source { file: FileDigest::from_bytes(path, sums.as_bytes()), format, notices })
 }
 
-/// The data sets of a folder, by the ends of their names, in order.
+/// The data sets of a folder, recognised by file extension, in order.
 fn files_of(path: &Path) -> io::Result<(Vec<PathBuf>, DataSetFormat)> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(path)? {

@@ -1,8 +1,8 @@
-//! Reads JSON that is no array of objects: an object of lists, what pandas writes with its orients, `{"data": [...]}`, one object, or an object on
-//! each line of a file whose name does not say so.
+//! Reads JSON that is not an array of objects: an object of lists, pandas' JSON orients, `{"data": [...]}`, a single object, or JSON Lines
+//! in a file without that extension.
 //!
-//! Such a file has its rows across its length, so it is held in memory as a whole: lists of token ids as four bytes each, texts as they are, and
-//! 32 bytes for each other value, at most [`MAX_TREE`] bytes.
+//! The rows of such a file are spread over its whole length, so it is held in memory: lists of token ids as four bytes each, texts
+//! unchanged, and 32 bytes for each other value, at most [`MAX_TREE`] bytes.
 
 use std::{cell::Cell as Count, fmt, io::BufRead};
 
@@ -17,7 +17,7 @@ use workload_profiles::workload::roles::{CHAT, TOKENS};
 use super::{DataSetError, label::Label, sink::RowSink};
 use files::lines::Bounded;
 
-/// The most bytes of memory for the values of a file.
+/// Maximum bytes of memory for the values of a file.
 const MAX_TREE: usize = 2 << 30;
 
 /// A value.
@@ -86,7 +86,7 @@ impl Tree {
     }
 }
 
-/// Reads a value. The field counts the bytes of memory that are left.
+/// Reads a value. The field counts the remaining bytes of memory.
 struct TreeSeed<'a>(&'a Count<usize>);
 
 impl TreeSeed<'_> {
@@ -180,7 +180,7 @@ impl<'de> Visitor<'de> for TreeSeed<'_> {
     }
 }
 
-/// What stops reading.
+/// The reason to stop reading.
 enum Stop {
     Json(serde_json::Error),
     Rows(DataSetError),
@@ -196,7 +196,7 @@ impl From<serde_json::Error> for Stop {
 
 /// Reads a file that begins with an object.
 pub(super) fn read(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-    // A file of a single value has no bound on a row; that on memory holds, and that on the file.
+    // A file with a single value has no row limit; the limits on memory and on the file apply.
     let unbounded = Count::new(usize::MAX);
     let memory = Count::new(MAX_TREE);
     let mut json = serde_json::Deserializer::from_reader(Bounded { bytes, left: &unbounded });
@@ -225,7 +225,7 @@ fn read_values<'de, R: serde_json::de::Read<'de>>(
 ) -> Result<(), Stop> {
     let first = TreeSeed(memory).deserialize(&mut *json)?;
     let Err(end) = json.end() else { return rows(sink, &first) };
-    // What follows is another value, or no JSON.
+    // The rest is another value, or not JSON.
     if !end.is_syntax() {
         return Err(end.into());
     }
@@ -247,14 +247,14 @@ fn fields(row: &Tree) -> Vec<(&str, Cell<'_>)> {
     row.pairs().iter().map(|(name, value)| (name.as_str(), value.cell())).collect()
 }
 
-/// Gives a row to the sink.
+/// Passes a row to the sink.
 pub(super) fn take(sink: &mut impl RowSink, label: Label, row: Vec<(&str, Cell<'_>)>) -> Result<(), DataSetError> {
     sink.label(label);
     let is_read = sink.read(MapDeserializer::<_, Error>::new(row.into_iter())).is_ok();
     if is_read && sink.take() { Ok(()) } else { Err(sink.wrong(sink.at(is_read), sink.problem())) }
 }
 
-/// Gives rows until the sink has enough.
+/// Passes rows until the sink has enough.
 fn take_all<'t>(
     sink: &mut impl RowSink,
     rows: impl Iterator<Item = (Label, Vec<(&'t str, Cell<'t>)>)>,
@@ -379,7 +379,7 @@ fn of_lists(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Sto
     )
 }
 
-/// The name of a column in a message; a long one may be content.
+/// A column name in a message; a long name may be content.
 struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {

@@ -1,4 +1,4 @@
-//! The figures of the catalogue, where a document has them.
+//! The figures of the catalogue, as far as a document contains them.
 
 use ::figures::Figure;
 use crds::benchmark_run::Stat;
@@ -6,7 +6,7 @@ use crds::benchmark_run::Stat;
 use crate::{EstimateDocument, FiguresDocument, LatenciesDocument, Statistics, UncertaintyDocument, WindowDocument};
 
 impl FiguresDocument {
-    /// The distribution of a figure with many values; `None` for another one, and where it was not measured.
+    /// The distribution of a figure with many values; `None` for any other figure, and for one that was not measured.
     pub fn statistics(&self, figure: Figure) -> Option<&Statistics> {
         match figure {
             Figure::Ttft => self.ttft_ms.as_ref(),
@@ -116,7 +116,7 @@ impl WindowDocument {
 }
 
 impl LatenciesDocument {
-    /// The estimate of a statistic; `None` for one without an interval.
+    /// The estimate of a statistic; `None` for a statistic without an interval.
     pub fn get(&self, stat: Stat) -> Option<&EstimateDocument> {
         match stat {
             Stat::Mean => self.mean.as_ref(),

@@ -1,9 +1,9 @@
-//! Whether the server could have had the prompts in its cache, as `report.json` has it: `contamination`.
+//! Whether the server could have had the prompts in its cache, in `report.json`: `contamination`.
 
 use analysis::{Contamination, WarmUp};
 use serde::{Deserialize, Serialize};
 
-/// What is known of the prompts and of the server's prefix cache.
+/// What is known about the prompts and the server's prefix cache.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +20,7 @@ pub struct ContaminationDocument {
     pub server_cached_share: Option<f64>,
 }
 
-/// Requests that came before the windows.
+/// Requests before the windows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WarmUpDocument {

@@ -1,17 +1,16 @@
-//! A document of a run whose load was counted again by other windows.
+//! The document of a run whose load was counted again with other windows.
 
 use crate::{ReportDocument, ServerMetricsDocument};
 
 impl ReportDocument {
-    /// The prompt tokens that the servers found in their prefix caches, and those that they looked up there, from the start of the run to
-    /// its end; `None` where they are not known.
+    /// Prompt tokens found in the servers' prefix caches, and prompt tokens looked up there, over the whole run; `None` if unknown.
     pub fn cache_counts(&self) -> Option<(f64, f64)> {
         let run = &self.server_metrics.as_ref()?.run;
         let looked_up = run.prefix_cache_queried_tokens.or(run.prompt_tokens);
         run.prefix_cache_hit_tokens.zip(looked_up).filter(|_| run.whole)
     }
 
-    /// The figures of `counted`, and all that no window changes from this document. `moved`: the stages that have other windows.
+    /// The figures of `counted`, and everything that does not depend on windows from this document. `moved`: the stages with other windows.
     pub fn counted_again(&self, counted: ReportDocument, moved: &[&str]) -> ReportDocument {
         let of_run = self.clone();
         ReportDocument {
@@ -29,7 +28,7 @@ impl ReportDocument {
 }
 
 impl ServerMetricsDocument {
-    /// Without the figures of some stages: they are those of the windows of the run.
+    /// Without the figures of some stages, because these figures cover the windows of the run.
     fn without_stages(mut self, moved: &[&str]) -> ServerMetricsDocument {
         let stages = self.stages.iter_mut().filter(|it| moved.contains(&it.name.as_str()));
         let left_out: Vec<&str> = stages.filter_map(|it| it.figures.take().map(|_| it.name.as_str())).collect();

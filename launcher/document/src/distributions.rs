@@ -8,7 +8,7 @@ use super::{
     values::{millis, round, significant},
 };
 
-/// Significant digits of a time: finer than the bins that it comes from, so that two bins stay two values.
+/// Significant digits of a time: finer than its bins, so that two bins keep different values.
 const TIME_DIGITS: i32 = 5;
 /// Digits after the point of a share.
 const SHARE_DIGITS: i32 = 6;
@@ -46,12 +46,12 @@ impl DistributionsDocument {
 pub struct DistributionDocument {
     /// Number of values.
     pub count: u64,
-    /// Number of independent values that are worth as much; `None` where it is not known.
+    /// Number of independent values with the same information; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_values: Option<f64>,
-    /// The share of values at or below the entry of `ms`, rising.
+    /// The share of values at or below the entry of `ms`, increasing.
     pub share: Column<f64>,
-    /// Strictly rising.
+    /// Strictly increasing.
     pub ms: Column<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Counts, times and rates, as `report.json` has them.
+//! Counts, times and rates in `report.json`.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub struct FiguresDocument {
     pub input_tokens: Option<u64>,
     pub output_tokens: u64,
     pub throughput: Option<ThroughputDocument>,
-    /// The time in which it was measured; absent for a rate over the whole duration.
+    /// The time window of the measurement; absent for a rate over the whole duration.
     pub rate_window: Option<RateWindowDocument>,
     /// Absent in reports of earlier releases.
     pub whole_throughput: Option<ThroughputDocument>,
@@ -146,13 +146,13 @@ impl FiguresDocument {
         self.succeeded.saturating_add(self.failed)
     }
 
-    /// Requests that failed, of those that succeeded or failed; `None` where there are none.
+    /// Failed / (succeeded + failed); `None` if there are no such requests.
     pub fn failed_share(&self) -> Option<f64> {
         (self.decided() > 0).then(|| self.failed as f64 / self.decided() as f64)
     }
 }
 
-/// Where the time of requests went, step by step.
+/// Time of requests, step by step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepsDocument {
@@ -160,7 +160,7 @@ pub struct StepsDocument {
     pub build_ms: Statistics,
     pub send_ms: Statistics,
     pub first_byte_ms: Statistics,
-    /// Absent in reports of earlier releases, which have it in `tokensMs`.
+    /// Absent in reports of earlier releases, where `tokensMs` contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<Statistics>,
     pub tokens_ms: Statistics,
@@ -181,7 +181,7 @@ impl StepsDocument {
         })
     }
 
-    /// The steps by their names, in order, each with whether it is a part of the latency.
+    /// The steps with their names, in order, and whether each is a part of the latency.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &Statistics, bool)> {
         [
             ("queue", Some(&self.queue_ms), true),

@@ -1,27 +1,27 @@
-//! Rates per accelerator and costs, as `report.json` has them: `hardware`, where the user tells the hardware.
+//! Rates per accelerator and costs in `report.json`: `hardware`, if the user describes the hardware.
 
 use analysis::{Analysis, CostFigures};
 use crds::resolve::Hardware;
 use serde::{Deserialize, Serialize};
 
-/// What the user told, and what follows from it.
+/// What the user described, and what follows from it.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HardwareDocument {
-    /// Where the number of accelerators and the price come from.
+    /// The source of the number of accelerators and of the price.
     pub source: String,
     pub accelerator: Option<String>,
     /// The denominator of every rate per accelerator.
     pub accelerators: u32,
     pub price_per_accelerator_hour: Option<f64>,
     pub currency: Option<String>,
-    /// Of the run.
+    /// The figures of the run.
     pub figures: CostDocument,
     pub stages: Vec<StageCostDocument>,
 }
 
-/// Figures over the accelerators.
+/// Figures per accelerator.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,9 +1,9 @@
-//! How fast tokens reach one user, as `report.json` has it.
+//! How fast tokens reach one user, in `report.json`.
 
 use analysis::Interactivity;
 use serde::{Deserialize, Serialize};
 
-/// Output tokens per second and user, in three ways.
+/// Output tokens per second and user, in three definitions.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

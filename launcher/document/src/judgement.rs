@@ -1,4 +1,4 @@
-//! What the launcher says of its own measurement, as `report.json` has it: `selfJudgement`.
+//! The launcher's measurements of itself, in `report.json`: `selfJudgement`.
 
 use analysis::{SelfJudgement, StallEffect};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
-//! `report.json`: the results of a run, and all inputs for another run. `format` names its version.
+//! `report.json`: the results of a run, and all inputs to repeat it. `format` contains its version.
 //!
 //! A figure that was not measured is absent. Times are milliseconds with their fraction (`...Ms`). Times of a server's start are seconds
-//! (`...Seconds`). `docs/metrics.md` explains every key. The document holds no prompts, outputs, bodies, credentials or token files.
-//! The same types write and read it, so that a report of this release keeps its bytes.
+//! (`...Seconds`). `docs/metrics.md` explains every key. The document contains no prompts, outputs, bodies, credentials or token files. The same
+//! types write and read it, so that a report of this release keeps its bytes.
 
 mod by_figure;
 mod contamination;
@@ -71,7 +71,7 @@ impl ReportDocument {
     /// Writes the text of `report.json`.
     ///
     /// # Errors
-    /// The writer's.
+    /// An error of the writer.
     pub fn write(&self, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
         let mut to = to;
         serde_json::to_writer_pretty(&mut to, self)?;
@@ -81,9 +81,9 @@ impl ReportDocument {
     /// Reads the text of a `report.json`. Keys that this release does not know are ignored.
     ///
     /// # Errors
-    /// The text is no report, the report has another version of the format, or a field has a value that this release cannot read.
+    /// The text is not a report, the report has another format version, or a field has a value that this release cannot read.
     pub fn read(text: &str) -> Result<ReportDocument, ReadError> {
-        // A parser repeats the value that it refuses, however long that is.
+        // A parser repeats the value that it refuses, however long the value is.
         let header: Header =
             serde_json::from_str(text).map_err(|error| ReadError::NoReport(shortened(&error.to_string())))?;
         let by = shortened(&header.written_by());
@@ -98,7 +98,7 @@ impl ReportDocument {
     }
 }
 
-/// The most letters of a part of a message: enough for the names of all fields.
+/// Maximum length of a part of a message, in characters: enough for the names of all fields.
 const MOST_LETTERS: usize = 1_000;
 
 fn shortened(text: &str) -> String {
@@ -108,7 +108,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// What every version of the format has.
+/// The keys of every version of the format.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -126,7 +126,7 @@ impl Header {
     }
 }
 
-/// Why a text cannot be read as a `report.json`. A cause stands in its message, and is therefore no `source`.
+/// Why a text cannot be read as a `report.json`. The message contains the cause, which is therefore no `source`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     #[error("not a report.json: {0}; give the original file")]

@@ -9,7 +9,7 @@ use workload_profiles::loadgen::{Mode, Scenario};
 
 use crate::Parts;
 
-/// LoadGen's rules in its detail log, and their names here.
+/// LoadGen's rules in its detail log, and our names for them.
 const RULES: [(&str, &str); 4] = [
     ("result_perf_constraints_met", "perfConstraintsMet"),
     ("result_min_duration_met", "minDurationMet"),
@@ -29,7 +29,7 @@ pub struct LoadGenDocument {
     pub trials: Vec<TrialDocument>,
 }
 
-/// What a test came to.
+/// The result of a test.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,9 +39,9 @@ pub struct LoadGenTestDocument {
     pub scenario: Scenario,
     pub mode: Mode,
     pub audited: bool,
-    /// `VALID` or `INVALID`; `complete` or `incomplete` where LoadGen says neither.
+    /// `VALID` or `INVALID`; `complete` or `incomplete` if LoadGen reports neither.
     pub result: String,
-    /// Whether each rule held; without those that the scenario does not have.
+    /// Whether each rule was met; rules that the scenario does not have are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rules: BTreeMap<String, bool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -71,7 +71,7 @@ pub struct TrialDocument {
 }
 
 impl LoadGenDocument {
-    /// `None` for a run without such tests.
+    /// `None` for a run without LoadGen tests.
     pub(super) fn new(report: &Parts<'_>) -> Option<LoadGenDocument> {
         let (loadgen, tests) = (report.workload.loadgen.as_ref()?, report.loadgen?);
         Some(LoadGenDocument {
@@ -142,7 +142,7 @@ fn notes(test: &TestVerdict, trials: &[TrialVerdict]) -> Vec<String> {
     if test.scenario == Scenario::Server
         && let (Some(logged), Some(rate)) =
             (test.headline.as_ref().and_then(|it| it.samples_per_second), quirks.samples_per_second)
-        // The other way round the log is lower by one sample, which a schedule has more than gaps.
+        // In the opposite case, the log is lower by one sample, because a schedule has one more sample than gaps.
         && logged / rate > 1.01
     {
         let (logged, rate) = (rate_text(logged), rate_text(rate));
@@ -192,7 +192,7 @@ mod tests {
         results::PhaseResult,
     };
 
-    /// A test of 50 samples: the last query was complete, and the latest completion was, after so many seconds.
+    /// A test of 50 samples. The last query completed after `last_query` seconds, and the latest completion came after `latest` seconds.
     fn outcome(test: &LoadGenTest, last_query: f64, latest: u64) -> TestOutcome {
         let qsl = Qsl { name: "q".into(), total_sample_count: 9, performance_sample_count: 9 };
         let loadgen = LoadGen {

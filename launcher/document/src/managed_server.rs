@@ -7,30 +7,30 @@ use crds::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The server that was started for the run, or found running, and what became of it. Commands and words of the server have no secrets.
+/// The server that was started for the run, or was already running. Commands and output of the server contain no secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedServerDocument {
-    /// Which program it is.
+    /// The program of the server.
     pub engine: ServerEngine,
     /// How long it lives.
     pub lifecycle: Lifecycle,
-    /// Whether it ran before this run.
+    /// Whether it was running before this run.
     pub reused: bool,
-    /// Which replica a request went to.
+    /// How requests are distributed over the replicas.
     pub distribution: Distribution,
-    /// Options that this release does not know, and that were passed on.
+    /// Options that this release does not know, and passed on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_options: Vec<String>,
     /// The replicas in their order.
     pub replicas: Vec<ReplicaDocument>,
-    /// What was left after the end, and what was done about it; absent: it was not ended with this run.
+    /// What was left after the end, and what was done about it; absent: this run did not end the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Leftovers>,
     /// Whether it ran in pods, which the operator started before the launcher.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_pods: bool,
-    /// What is not known of it, and why, in sentences.
+    /// What is unknown about the server, and why, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -40,7 +40,7 @@ pub struct ManagedServerDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaDocument {
-    /// Where it was called.
+    /// The URL that received the requests.
     pub url: String,
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -48,28 +48,28 @@ pub struct ReplicaDocument {
     pub pid: i32,
     /// When it was started.
     pub started: Timestamp,
-    /// From the start until it was ready to be measured, in milliseconds; absent: it was ready before this run.
+    /// From the start until the server was ready to be measured, in milliseconds; absent: it was ready before this run.
     pub ready_ms: Option<u64>,
-    /// The requests of the load that it got, with those that were sent again; absent: there is one replica.
+    /// The requests of the load that it received, including requests that were sent again; absent: there is only one replica.
     pub requests: Option<u64>,
-    /// How it ended; absent: it runs on.
+    /// How it ended; absent: it is still running.
     pub exit: Option<String>,
-    /// Whether it ended without being asked to.
+    /// Whether it ended unexpectedly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub died: bool,
-    /// What the kernel counted of processes that it ended for want of memory.
+    /// The kernel's count of processes that it killed for lack of memory.
     pub out_of_memory: Option<String>,
-    /// Its last words, where it died.
+    /// Its last lines of output, if it died.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
-    /// Its log in the results folder; absent: none is kept.
+    /// Its log in the results folder; absent: no log is kept.
     pub log: Option<String>,
-    /// What the log lacks or hides, in words; absent: nothing, or it is not known yet.
+    /// What the log lacks or hides, as text; absent: nothing, or not known yet.
     pub log_note: Option<String>,
 }
 
 impl ManagedServerDocument {
-    /// Notes how many requests each replica got; an empty list: there is one.
+    /// Sets the number of requests of each replica; an empty list: there is only one replica.
     pub fn count_requests(&mut self, requests: &[u64]) {
         for (replica, count) in self.replicas.iter_mut().zip(requests) {
             replica.requests = Some(*count);

@@ -1,4 +1,4 @@
-//! Objectives, as `report.json` has them: `objectives`.
+//! Objectives in `report.json`: `objectives`.
 
 use analysis::{ObjectiveResult, Objectives};
 use crds::{
@@ -7,7 +7,7 @@ use crds::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One objective of `spec.slo` as it came out. Its numbers have the unit that it names.
+/// The result of one objective of `spec.slo`. `unit` is the unit of its numbers.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,14 +31,14 @@ pub struct ObjectiveDocument {
     pub reason: String,
 }
 
-/// The rows of all objectives; none where a run has none.
+/// The rows of all objectives; empty if the run has none.
 pub(super) fn documents(objectives: Option<&Objectives>) -> Vec<ObjectiveDocument> {
     objectives.iter().flat_map(|it| &it.results).map(ObjectiveDocument::new).collect()
 }
 
 impl ObjectiveDocument {
     fn new(result: &ObjectiveResult) -> Self {
-        // JSON has no other numbers.
+        // JSON has only finite numbers.
         let number = |it: FigureValue| Some(it.as_f64()).filter(|it| it.is_finite());
         let (objective, observed) = (&result.objective, result.observed.as_ref());
         ObjectiveDocument {

@@ -1,4 +1,4 @@
-//! What a document is made of.
+//! The input of a document.
 
 use analysis::{Analysis, TargetIdentity, loadgen::judged::LoadGenTests};
 use crds::{hex, resolve::ResolvedRun};
@@ -10,14 +10,14 @@ use crate::{
     managed_server::ManagedServerDocument, redact, server_replicas::ServerReplicasDocument, server_start::ServerStart,
 };
 
-/// What a document is made of.
+/// The input of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// The commit that the binary was built from.
     pub commit: &'a str,
     /// The figures and the verdict.
     pub analysis: &'a Analysis,
-    /// What the server reported about itself; `None`: it was not asked.
+    /// What the server reported about itself; `None`: it was not probed.
     pub server: Option<&'a TargetIdentity>,
     /// The run as it was resolved.
     pub run: &'a ResolvedRun,
@@ -29,13 +29,13 @@ pub struct Parts<'a> {
     pub files: &'a [FileDigest],
     /// Keys of the profile that were ignored or changed.
     pub notices: &'a [Notice],
-    /// The LoadGen tests of the run; `None`: it has another load.
+    /// The LoadGen tests of the run; `None`: the run has no LoadGen tests.
     pub loadgen: Option<&'a LoadGenTests>,
-    /// How the servers started that the run itself started; empty: it started none.
+    /// How the servers that the run itself started came up; empty: it started none.
     pub startups: &'a [ServerStart],
-    /// The server that was started for the run; `None`: it has another target.
+    /// The server that was started for the run; `None`: the run has another target.
     pub managed_server: Option<&'a ManagedServerDocument>,
-    /// How requests were spread over the replicas that the operator started; `None`: there are none.
+    /// How requests were distributed over the replicas that the operator started; `None`: there are none.
     pub server_replicas: Option<&'a ServerReplicasDocument>,
 }
 

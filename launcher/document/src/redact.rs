@@ -1,5 +1,4 @@
-//! Blacks out credentials in a profile before it goes into a file: header fields and keys whose names tell that their values
-//! are secret.
+//! Blacks out credentials in a profile before it is written to a file: header fields and keys with names of secrets.
 
 use std::borrow::Cow;
 
@@ -7,8 +6,8 @@ use crds::resolve::{REDACTED, is_secret_name, without_credentials};
 use serde_json::Value;
 use serde_saphyr::NonFiniteFloatPolicy;
 
-/// The text as it is when it holds no credential, else written anew without them. A text that is no YAML stays away as a
-/// whole: nothing in it can be found.
+/// The text unchanged if it contains no credential, otherwise written anew without credentials. A text that is not YAML becomes empty, because no
+/// credential can be found in it.
 pub fn profile(text: &str) -> Cow<'_, str> {
     match read(text) {
         Some((_, false)) => Cow::Borrowed(text),
@@ -17,20 +16,20 @@ pub fn profile(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The profile as a tree of values without credentials; `None` for a text that is no YAML.
+/// The profile as a tree of values without credentials; `None` for a text that is not YAML.
 pub fn profile_value(text: &str) -> Option<Value> {
     read(text).map(|(value, _)| value)
 }
 
 fn read(text: &str) -> Option<(Value, bool)> {
-    // A profile may say `.inf`, for which JSON has no number.
+    // A profile may contain `.inf`, for which JSON has no number.
     let options = serde_saphyr::options! { non_finite_float_policy: NonFiniteFloatPolicy::AsString };
     let mut value = serde_saphyr::from_str_with_options(text, options).ok()?;
     let found = redact(&mut value);
     Some((value, found))
 }
 
-/// Blacks out every secret in a tree of values; true when there was one.
+/// Blacks out every secret in a tree of values. Returns whether there was one.
 pub fn redact(value: &mut Value) -> bool {
     match value {
         Value::Object(entries) => {
@@ -51,7 +50,7 @@ pub fn redact(value: &mut Value) -> bool {
     }
 }
 
-/// Covers what stands under the name of a secret. A switch is none, and what is empty has nothing to hide.
+/// Covers the value under the name of a secret. A switch is no secret, and an empty value has nothing to hide.
 fn cover(value: &mut Value) -> bool {
     let hides = match &*value {
         Value::String(text) => !text.is_empty() && text != REDACTED,
@@ -65,7 +64,7 @@ fn cover(value: &mut Value) -> bool {
     hides
 }
 
-/// Whether one of them is true; all of them are looked at.
+/// Whether any of them is true; visits all of them, without a short circuit.
 fn any(found: impl Iterator<Item = bool>) -> bool {
     found.fold(false, |before, it| before | it)
 }

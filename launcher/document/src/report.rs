@@ -1,4 +1,4 @@
-//! `report.json` as a whole, and its parts but for the figures.
+//! `report.json` as a whole, and its parts except the figures.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -41,11 +41,11 @@ use super::{
 };
 use crate::{Parts, ServerStart, redact::redact};
 
-/// The version of this format. The first release fixes v1; until then it changes without a new version. After that every change that
-/// a reader must know of has a new one.
+/// The version of this format. The first release fixes v1; until then it changes without a new version. Afterwards, every change that a reader must
+/// know of increases the version.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
 
-/// The name of this tool in formats of others.
+/// The name of this tool in other tools' formats.
 pub const TOOL: &str = "benchwright";
 
 /// The release that writes the report.
@@ -94,13 +94,13 @@ pub struct ReportDocument {
     pub seeds: SeedsDocument,
     pub inputs: InputsDocument,
     pub resolved_run: ResolvedRun,
-    /// The workload as issued, with its credentials blacked out. It stays a tree of JSON values: the text in place of a
-    /// credential may have another type or length than the workload allows.
+    /// The workload as issued, with its credentials blacked out. It stays a tree of JSON values: the replacement of a credential may have another
+    /// type or length than the workload allows.
     pub workload: Value,
 }
 
 impl Parts<'_> {
-    /// `report.json`.
+    /// Makes the content of `report.json`.
     ///
     /// # Errors
     /// The workload cannot be written as JSON.
@@ -152,7 +152,7 @@ impl Parts<'_> {
     }
 }
 
-/// Whether a profiler touches the figures of a stage.
+/// Whether a profiler affects the figures of a stage.
 fn is_profiled(analysis: &analysis::Analysis, stage: &StageAnalysis) -> bool {
     analysis.profiling.as_ref().is_some_and(|it| it.touches(&stage.stage.name))
 }
@@ -172,8 +172,7 @@ impl Display for ReasonDocument {
     }
 }
 
-/// Where the random draws start. Each kind of draw has a seed derived from the run's by its purpose; those of fresh texts
-/// have the salt in it.
+/// The seeds of random draws. Each kind of draw has its own seed, derived from the run's seed. The seeds of fresh texts also contain the salt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeedsDocument {
@@ -181,7 +180,7 @@ pub struct SeedsDocument {
     pub prompt_salt: String,
 }
 
-/// What the load was made of: digests tell whether two runs had the same.
+/// The inputs of the load. Equal digests mean equal inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputsDocument {
@@ -303,12 +302,12 @@ pub struct LabelsDocument {
 }
 
 impl LabelsDocument {
-    /// `name=value`, one by one.
+    /// All labels as `name=value`.
     pub fn pairs(&self) -> Vec<String> {
         self.named().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// The names of the labels and their values, without those that are empty.
+    /// The names and values of the labels, without empty labels.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [
             ("arrivals", &self.arrivals),

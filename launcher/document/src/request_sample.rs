@@ -1,4 +1,4 @@
-//! A bounded sample of the requests of a run, as `report.json` has it: `requestSample`.
+//! A bounded sample of the requests of a run, in `report.json`: `requestSample`.
 
 use std::time::Duration;
 
@@ -13,8 +13,7 @@ use super::{
 /// Digits after the point of a time in milliseconds.
 const TIME_DIGITS: i32 = 3;
 
-/// Requests in the order of the time at which they were due. Times count from the start of the run. A moment that did not
-/// happen is null.
+/// Requests in the order of due times. Times count from the start of the run. A time that did not occur is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestSampleDocument {
@@ -24,7 +23,7 @@ pub struct RequestSampleDocument {
     pub stage: Column<u32>,
     /// Number of the request within its stage.
     pub number: Column<u64>,
-    /// A name of `outcomes`.
+    /// A key of `outcomes`.
     pub outcome: Column<String>,
     pub due_ms: Column<f64>,
     pub sent_ms: Column<Option<f64>>,

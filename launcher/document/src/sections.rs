@@ -1,29 +1,29 @@
 //! The sections of a report: one list for the terminal, `report.md`, `comment.md` and `report.html`.
 //!
-//! A renderer shows the sections in the order of this list, and its `match` over [`Section`] has no default. A test of the pages compares
-//! what each renderer shows with what the list says.
+//! A renderer shows the sections in the order of this list, and its `match` over [`Section`] has no default. A test of the pages compares the
+//! output of each renderer with the list.
 
 use crate::ReportDocument;
 use Renderer::{Comment, Markdown, Page, Terminal};
 use Shown::{No, Own, Panel, Within};
 
-/// A part of a report with one subject, in the order in which a report has them.
+/// A part of a report with one subject. The order of the variants is the order in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// The outcome and its reasons, and what was measured.
     Head,
     Objectives,
-    /// The few figures that a reader looks for first.
+    /// The few figures that readers look for first.
     Headline,
     LoadGen,
     Accuracy,
     Profiling,
-    /// The stages of a run of several ones.
+    /// The stages of a run with several stages.
     Stages,
     Classes,
     /// Counts, rates and distributions.
     Figures,
-    /// The steps that requests consist of.
+    /// The steps of requests.
     Steps,
     Interactivity,
     Cost,
@@ -38,15 +38,15 @@ pub enum Section {
     Failures,
     /// The prompts and the server's cache.
     Contamination,
-    /// The launcher's own part, and what is in doubt.
+    /// The launcher's measurements of itself, and caveats.
     Judgement,
     /// Versions, digests and labels.
     Identity,
-    /// How to run it again.
+    /// How to repeat the run.
     Repeat,
 }
 
-/// What turns a document into a text of sections.
+/// A renderer of documents as sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renderer {
     /// The table that a run prints.
@@ -62,13 +62,13 @@ pub enum Renderer {
 /// Where a renderer shows a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// At its place in the order of the list.
+    /// At its own place in the order of the list.
     Own,
-    /// As a part of another section.
+    /// As part of another section.
     Within(Section),
     /// As panels with curves.
     Panel,
-    /// Nowhere: the reader finds it in `report.md`.
+    /// Not shown: `report.md` contains it.
     No,
 }
 
@@ -80,7 +80,7 @@ struct Row {
     shown: [Shown; Renderer::ALL.len()],
 }
 
-/// A row for each section; the places are those of [`Renderer::ALL`].
+/// One row per section. The places are in the order of [`Renderer::ALL`].
 #[rustfmt::skip]
 const ROWS: [Row; 23] = [
     //                                                                           terminal                     report.md                  comment.md                 report.html
@@ -174,7 +174,7 @@ impl Section {
     }
 
     fn row(self) -> &'static Row {
-        // The rows are in the order of the variants; a test holds them there.
+        // The rows are in the order of the variants, which a test checks.
         &ROWS[self as usize]
     }
 }

@@ -1,4 +1,4 @@
-//! How the requests were spread over the replicas of a server in a cluster.
+//! How requests were distributed over the replicas of a server in a cluster.
 
 use crds::benchmark_run::Distribution;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerReplicasDocument {
-    /// How many were asked for.
+    /// The requested number of replicas.
     pub asked: u32,
-    /// Which replica a request was to go to.
+    /// How requests are distributed over the replicas.
     pub distribution: Distribution,
-    /// Each at its own address; empty: the Service was called, and distributed the connections.
+    /// The replicas, each with its own address; empty: requests went to the Service, which distributed the connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub called: Vec<CalledReplicaDocument>,
-    /// Why the Service was called in place of the replicas; absent: it was not.
+    /// Why requests went to the Service instead of the replicas; absent: they did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
@@ -23,8 +23,8 @@ pub struct ServerReplicasDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CalledReplicaDocument {
-    /// Where it was called.
+    /// The address that received the requests.
     pub url: String,
-    /// The requests of the load that it got, with those that were sent again.
+    /// The requests of the load that it received, including requests that were sent again.
     pub requests: u64,
 }

@@ -1,4 +1,4 @@
-//! What the servers said of themselves over time, as `report.json` has it: `serverMetrics.timeSeries`.
+//! What the servers reported about themselves over time, in `report.json`: `serverMetrics.timeSeries`.
 
 use serde::{Deserialize, Serialize};
 use server_metrics::series::{OverTime, Values};
@@ -11,8 +11,8 @@ use super::{
 /// Significant digits of a value.
 const DIGITS: i32 = 4;
 
-/// All servers together, in bins of one width from `start_ms`. A column is absent where no server has the metric, and an
-/// entry is null where no scrape gives a value for its bin.
+/// All servers together, in bins of one width from `start_ms`. A column is absent if no server has the metric. An entry is null if no scrape has a
+/// value for its bin.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -30,7 +30,7 @@ pub struct ServerSeriesDocument {
     pub preemptions_per_second: Option<Column<Option<f64>>>,
     pub gpu_utilization: Option<Column<Option<f64>>>,
     pub gpu_power_watts: Option<Column<Option<f64>>>,
-    /// Scrapes that began in the bin and failed, of all addresses.
+    /// Failed scrapes that began in the bin, over all addresses.
     pub failed_scrapes: Column<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! How a server started that the run itself started, as `report.json` has it: `startups`.
+//! How a server that the run itself started came up, in `report.json`: `startups`.
 
 use crds::resolve::PodTimes;
 use jiff::Timestamp;
@@ -12,14 +12,14 @@ use startup::{SleepWake, SleepWakeKind, Startup};
 pub struct ServerStart {
     /// The name of the server, such as `1`.
     pub server: String,
-    /// Its log, as a path within the results folder. Absent: it was not read, and the start is not known.
+    /// Its log, as a path within the results folder. Absent: it was not read, and the start is unknown.
     pub log: Option<String>,
-    /// From the launch of its process until it answered, on the launcher's clock, in seconds. Absent: it never did.
+    /// From the launch of its process to its first answer, on the launcher's clock, in seconds. Absent: it never answered.
     pub observed_ready_seconds: Option<f64>,
-    /// How its pod came to be, where the operator started it.
+    /// How its pod started, if the operator started it.
     pub pod: Option<PodStart>,
     pub startup: Startup,
-    /// Sleeps and wakes that the run asked for after its request.
+    /// Sleeps and wakes that the run requested after its request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleep_cycles: Vec<SleepCycle>,
 }
@@ -31,22 +31,22 @@ pub struct ServerStart {
 pub struct SleepCycle {
     /// The level of vLLM's sleep mode: 1 or 2.
     pub level: u8,
-    /// When the sleep was asked for.
+    /// When the sleep was requested.
     pub asked: Option<Timestamp>,
-    /// From then until the server said that it sleeps, in seconds.
+    /// From then until the server reported that it sleeps, in seconds.
     pub sleep_seconds: Option<f64>,
-    /// From the first request to wake up until the server said that it is awake, in seconds; with the load of the weights after a sleep of
-    /// level 2.
+    /// From the first wake request until the server reported that it is awake, in seconds; includes the load of the weights after a sleep of level
+    /// 2.
     pub wake_seconds: Option<f64>,
-    /// The part of it in which the weights were loaded, in seconds.
+    /// The part of `wake_seconds` in which the weights were loaded, in seconds.
     pub reload_seconds: Option<f64>,
-    /// The first request of one token after the wake, from its sending until its answer was there, in seconds.
+    /// The first request of one token after the wake, from sending to its complete answer, in seconds.
     pub first_request_seconds: Option<f64>,
-    /// Why it was not measured whole.
+    /// Why it was not measured completely.
     pub remark: Option<String>,
 }
 
-/// How the pod of a server came to be, before the start of its process.
+/// How the pod of a server started, before the start of its process.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -54,9 +54,9 @@ pub struct PodStart {
     /// The times that the operator saw.
     #[serde(default)]
     pub times: PodTimes,
-    /// From the creation of the pod until it had a node, in seconds. Absent: one of both is not known.
+    /// From the creation of the pod until it had a node, in seconds. Absent: one of the two times is unknown.
     pub scheduling_seconds: Option<f64>,
-    /// From there until its container started, by the clock of the node, in seconds: volumes and images.
+    /// From then until its container started, by the clock of the node, in seconds: volumes and images.
     pub container_seconds: Option<f64>,
     /// From the node until the server answered, in seconds.
     pub ready_seconds: Option<f64>,
@@ -65,7 +65,7 @@ pub struct PodStart {
 impl PodStart {
     /// `ready`: when the server answered, by the clock of its node.
     pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
-        // Clocks of several machines: a time below zero is none.
+        // The clocks of several machines differ: a negative time is discarded.
         let between = |from: Option<Timestamp>, to: Option<Timestamp>| {
             Some(to?.duration_since(from?).as_secs_f64()).filter(|it| *it >= 0.0)
         };
@@ -77,7 +77,7 @@ impl PodStart {
         }
     }
 
-    /// Why a time is absent although both of its ends are known; `None`: it is not so.
+    /// Why a time is absent although both of its ends are known; `None`: no such time.
     pub fn remark(&self) -> Option<String> {
         let PodTimes { scheduled, container, .. } = self.times;
         let behind = scheduled?.duration_since(container?).as_secs_f64();
@@ -91,7 +91,7 @@ impl PodStart {
 }
 
 impl ServerStart {
-    /// What its log says, with the sleeps and wakes that the run measured, where the log has none.
+    /// The start from its log, with the sleeps and wakes that the run measured if the log has none.
     pub fn with_sleeps(&self) -> Startup {
         let mut startup = self.startup.clone();
         if startup.sleep_wake.is_empty() {

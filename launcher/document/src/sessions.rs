@@ -1,4 +1,4 @@
-//! Figures of sessions, as `report.json` has them.
+//! Figures of sessions in `report.json`.
 
 use analysis::{SessionFigures, TurnFigures};
 use serde::{Deserialize, Serialize};
@@ -26,14 +26,14 @@ pub struct SessionsDocument {
     pub by_turn: Vec<TurnDocument>,
 }
 
-/// The requests with one place in their sessions.
+/// The requests at one turn of their sessions.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDocument {
     /// From 1.
     pub turn: u64,
-    /// Whether all later turns are among them.
+    /// Whether the entry includes all later turns.
     pub and_later: bool,
     pub requests: u64,
     pub succeeded: u64,

@@ -18,7 +18,7 @@ impl ReportDocument {
         self.stages.iter().map(|it| it.name.as_str()).collect()
     }
 
-    /// The names of the stages of which a request ended: a stage that is a warm-up as a whole has no figures.
+    /// The names of the stages with a request that ended: a stage that is entirely warm-up has no figures.
     pub fn measured_stages(&self) -> Vec<&str> {
         let measured = self.stages.iter().filter(|it| it.figures.decided() > 0);
         measured.map(|it| it.name.as_str()).collect()
@@ -51,7 +51,7 @@ impl Source for ReportDocument {
         stages.filter_map(|it| Some((it.name.as_str(), reason(it.invalid.first()?)))).collect()
     }
 
-    /// Of a stage, or of a run that has one stage: several stages together have no interval.
+    /// For a stage, or for a run that has one stage: several stages together have no interval.
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
         let stage = match (stage, &self.stages[..]) {
             (None, [only]) => Some(only),
@@ -68,7 +68,7 @@ fn certainty(of: &UncertaintyDocument, metric: Metric, stat: Option<Stat>) -> Ce
         |it: &EstimateDocument, value: fn(f64) -> Option<FigureValue>| Some((value(it.low?)?, value(it.high?)?));
     let interval = match figure {
         _ if figure.row().unit.has_statistics() => {
-            // The lower bound of a mean may be below zero.
+            // The lower bound of a mean may be negative.
             let estimate = stat.and_then(|stat| of.latencies(figure)?.get(stat));
             estimate.and_then(|it| interval(it, |millis| time(millis.max(0.0))))
         }
@@ -97,7 +97,7 @@ fn reading(figures: &FiguresDocument, labels: &LabelsDocument, metric: Metric, s
     Some(Reading { value, count: figures.succeeded, basis })
 }
 
-/// A time in milliseconds; `None` for a time that no clock has.
+/// A time in milliseconds; `None` for a value outside the range of times.
 fn time(millis: f64) -> Option<FigureValue> {
     Span::from_millis_f64(millis).map(FigureValue::Time)
 }

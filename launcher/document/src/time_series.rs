@@ -1,4 +1,4 @@
-//! The course of a run or a stage over time, as `report.json` has it: a column for each figure, with an entry for each bin.
+//! The time series of a run or a stage, in `report.json`: one column per figure, with one entry per bin.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,7 +11,7 @@ use super::values::{millis, round, significant};
 
 /// Significant digits of a time: more than its error.
 const TIME_DIGITS: i32 = 4;
-/// Digits after the point of a number of requests under way.
+/// Digits after the point of a number of requests in flight.
 const UNDER_WAY_DIGITS: i32 = 3;
 
 /// A time series. Each column has as many entries as there are bins.
@@ -25,7 +25,7 @@ pub struct TimeSeriesDocument {
     pub last_event_ms: f64,
     pub due: Column<u64>,
     pub sent: Column<u64>,
-    /// By outcome, without those that no request had.
+    /// By outcome, without outcomes that no request had.
     pub ended: BTreeMap<String, Column<u64>>,
     pub under_way: Column<f64>,
     pub input_tokens: Option<Column<u64>>,
@@ -37,19 +37,19 @@ pub struct TimeSeriesDocument {
     pub itl_heat: Option<HeatDocument>,
 }
 
-/// How often each ITL was seen over time: rows of equal height on a logarithmic scale.
+/// How often each ITL occurred over time: rows of equal height on a logarithmic scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeatDocument {
-    /// Column i has the bins from i times this number on. The last column may have fewer.
+    /// Column i contains this number of bins, from bin i times this number on. The last column may have fewer.
     pub bins_per_column: u64,
-    /// Row j has the values from edge j up to edge j + 1; there is one edge more than there are rows.
+    /// Row j contains the values from edge j up to edge j + 1; there is one more edge than rows.
     pub edges_ms: Column<f64>,
-    /// For each column the count of each row.
+    /// The count of each row, per column.
     pub counts: Vec<Column<u64>>,
 }
 
-/// Times of each bin. A bin without values has a count of 0, and null in place of a time.
+/// Times per bin. A bin without values has a count of 0, and null instead of a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimesDocument {
     pub count: Column<u64>,
@@ -58,7 +58,7 @@ pub struct TimesDocument {
     pub p99: Column<Option<f64>>,
 }
 
-/// One entry for each bin. It is written in one line, also where the document is indented.
+/// One entry per bin. It is written on one line even if the document is indented.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Column<T>(pub Vec<T>);

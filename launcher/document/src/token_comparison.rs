@@ -1,4 +1,4 @@
-//! Whether the servers counted the tokens that the client did, in words.
+//! Whether the servers and the client counted the same tokens, as text.
 
 use analysis::{Analysis, servers::ServerAnalysis};
 
@@ -7,7 +7,7 @@ pub(crate) fn words(server: &ServerAnalysis, analysis: &Analysis) -> String {
     compared(server, analysis).unwrap_or_else(|why| format!("not compared, because {why}"))
 }
 
-/// The error is why the two cannot be compared.
+/// Returns an error with the reason if the two cannot be compared.
 fn compared(server: &ServerAnalysis, analysis: &Analysis) -> Result<String, String> {
     let run = &server.run;
     if run.resets > 0 {
@@ -38,7 +38,7 @@ fn compared(server: &ServerAnalysis, analysis: &Analysis) -> Result<String, Stri
     Ok(format!("differ: {}", differ.join(", ")))
 }
 
-/// Why the usage of some requests is not known.
+/// Why the usage of some requests is unknown.
 fn unknown(analysis: &Analysis) -> String {
     let all = &analysis.all;
     let unsuccessful = all.requests.saturating_sub(all.succeeded);

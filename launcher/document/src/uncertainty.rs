@@ -1,4 +1,4 @@
-//! How sure the figures of a stage are, as `report.json` has it.
+//! The uncertainty of the figures of a stage, in `report.json`.
 
 use analysis::uncertainty::{
     Absent, Estimate, Figure, JudgedFigure, LEVEL, Latencies, Measure, PERCENTILES, Rate, State, SteadyState,
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct UncertaintyDocument {
     pub absent: Option<String>,
-    /// The share of stages whose interval is to hold the true value.
+    /// The nominal share of stages with an interval that contains the true value.
     pub level: Option<f64>,
     pub ttft_ms: Option<LatenciesDocument>,
     pub tpot_ms: Option<LatenciesDocument>,
@@ -107,7 +107,7 @@ impl LatenciesDocument {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateDocument {
-    /// The state of a figure that is not on a plateau, in place of the figure.
+    /// The state of a figure without a plateau, instead of the figure.
     pub withheld: Option<String>,
     pub value: Option<f64>,
     pub low: Option<f64>,
@@ -127,7 +127,7 @@ impl EstimateDocument {
         EstimateDocument::new(it, "too few for a share".to_owned())
     }
 
-    /// `too_few`: why there is no interval, where there is none.
+    /// `too_few`: the reason to report if there is no interval.
     fn new(it: &Estimate, too_few: String) -> EstimateDocument {
         EstimateDocument {
             withheld: None,
@@ -180,13 +180,13 @@ impl SteadyStateDocument {
     }
 }
 
-/// What a figure did in the window.
+/// The trend of a figure in the window.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgedDocument {
     pub figure: String,
-    /// Absent of a rate.
+    /// Absent for a rate.
     pub percentile: Option<String>,
     pub decides: bool,
     pub state: String,
@@ -214,7 +214,7 @@ impl JudgedDocument {
     }
 }
 
-/// The key of what is judged, and its percentile.
+/// The key of the judged figure, and its percentile.
 fn key(measure: Measure) -> (&'static str, Option<&'static str>) {
     let key = |figure| match figure {
         Figure::Ttft => "ttftMs",

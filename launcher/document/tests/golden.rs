@@ -1,11 +1,11 @@
-//! Reports of earlier releases are read, and every value of them is written back: a folder of `golden/` for each release.
+//! Reports of earlier releases are read, and all their values are written back: one folder in `golden/` per release.
 
 use std::{fs, path::Path};
 
 use document::ReportDocument;
 use serde_json::Value;
 
-/// Keys of earlier releases, and their names in this one.
+/// Keys of earlier releases, and their names in this release.
 const RENAMED: [(&str, &str); 5] = [
     ("goodRequests", "goodputRequests"),
     ("goodRequestsPerSecond", "goodputRequestsPerSecond"),
@@ -14,13 +14,13 @@ const RENAMED: [(&str, &str); 5] = [
     ("wholeGoodRequestsPerSecond", "wholeGoodputRequestsPerSecond"),
 ];
 
-/// The value that a report has under a key of an earlier release.
+/// The value in a report under the key of an earlier release.
 fn value<'a>(written: &'a Value, key: &str) -> &'a Value {
     let renamed = RENAMED.iter().find(|it| it.0 == key).map(|it| &written[it.1]);
     renamed.filter(|it| !it.is_null()).unwrap_or(&written[key])
 }
 
-/// The paths of all values that are not written as they were stored. Fields of later releases may be added.
+/// The paths of all values that are not written as stored. Later releases may add fields.
 fn changed(path: &str, stored: &Value, written: &Value) -> Vec<String> {
     match (stored, written) {
         (Value::Object(stored), Value::Object(_)) => {

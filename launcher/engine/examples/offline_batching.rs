@@ -1,8 +1,8 @@
 //! Compares static with dynamic batching in Offline: `make offline-batching`.
 //!
-//! 1,024 samples of 512 tokens go to the simulated 8B model on one GPU, which computes up to 256 sequences in a step. In dynamic batching
-//! each sample is a request of its own, and the server fills each place that becomes free. In static batching a request holds several
-//! samples, and the next one is sent when the last answer of the one before it is complete. The clock is paused, so that minutes pass in
+//! The simulated 8B model gets 1,024 samples of 512 tokens. It runs on one GPU, which computes up to 256 sequences per step. With dynamic
+//! batching each sample is one request, and the server fills each slot as it becomes free. With static batching a request holds several
+//! samples, and the next request is sent when the last answer of the previous request is complete. The clock is paused, so minutes pass in
 //! seconds and every run prints the same figures.
 
 use std::{error::Error, sync::Arc, time::Duration};
@@ -28,17 +28,17 @@ use workload_profiles::{
 
 const SAMPLES: u64 = 1_024;
 const INPUT: u32 = 512;
-/// The most tokens of an answer.
+/// Maximum tokens per answer.
 const OUTPUT: u32 = 128;
-/// The mean length of answers that the model ends.
+/// Mean length of answers that the model ends.
 const MEAN: u32 = 64;
 
 /// How the samples are sent.
 #[derive(Clone, Copy)]
 struct Way {
-    /// Samples in a request; `None`: dynamic.
+    /// Samples per request; `None`: dynamic batching.
     batch: Option<u32>,
-    /// Requests under way.
+    /// Requests in flight.
     at_once: u32,
 }
 
@@ -81,9 +81,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How long all samples take, and the tokens of their answers.
+/// Returns the time that all samples take, and the number of tokens in their answers.
 fn measure(way: Way, ends: bool) -> Result<(Duration, u64), Box<dyn Error>> {
-    // Each measurement has a runtime of its own, whose clock begins at zero.
+    // Each measurement has its own runtime, whose clock begins at zero.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
     runtime.block_on(async {
         let options =

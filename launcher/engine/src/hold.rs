@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// A handle that holds back the stages that have not begun. The stage that runs is not touched.
+/// A handle that delays stages which have not begun. It does not affect the stage that runs.
 #[derive(Clone, Debug)]
 pub struct Hold(Arc<watch::Sender<bool>>);
 
@@ -15,12 +15,12 @@ impl Default for Hold {
 }
 
 impl Hold {
-    /// From now on no stage begins.
+    /// Delays every stage that has not begun.
     pub fn hold(&self) {
         self.0.send_replace(true);
     }
 
-    /// The next stage may begin, after the pause before it.
+    /// Lets the next stage begin, after the pause before it.
     pub fn release(&self) {
         self.0.send_replace(false);
     }

@@ -8,10 +8,10 @@ pub use measurement::phase::StopReason;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopState {
-    /// The load goes on.
+    /// The load continues.
     #[default]
     Run,
-    /// No more requests are issued; requests in flight may end by themselves.
+    /// No more requests are issued; requests in flight may complete.
     Drain(StopReason),
     /// Requests in flight are aborted and count as cancelled.
     Abort(StopReason),
@@ -39,7 +39,7 @@ impl Stop {
         });
     }
 
-    /// Aborts the requests in flight as well.
+    /// Aborts the requests in flight too.
     pub fn abort(&self, reason: StopReason) {
         self.0.send_if_modified(|state| {
             let next = match *state {
@@ -56,7 +56,7 @@ impl Stop {
         *self.0.borrow()
     }
 
-    /// A receiver that tells changes.
+    /// A receiver that is notified of changes.
     pub fn watch(&self) -> watch::Receiver<StopState> {
         self.0.subscribe()
     }

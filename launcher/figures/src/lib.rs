@@ -1,7 +1,6 @@
-//! The catalogue of figures: one row per figure, with its name, title, unit and meaning; and how figures read. Pure.
+//! The catalogue of figures: one row per figure, with its name, title, unit and meaning; and how figures are formatted. Pure.
 //!
-//! Objectives, comparison, repeats, CSV columns and tables take these from here. `docs/metrics.md` has the table as a page, and a test
-//! compares both.
+//! Objectives, comparison, repeats, CSV columns and tables use this catalogue. `docs/metrics.md` contains it as a table, and a test compares both.
 
 mod catalogue;
 pub mod text;
@@ -52,13 +51,13 @@ pub enum Unit {
     PerSecond,
     /// One part of a whole, from 0 to 1.
     Share,
-    /// One rate as one user sees it: output tokens per second.
+    /// One rate per user: output tokens per second.
     TokensPerSecond,
     /// One amount of money.
     Money,
 }
 
-/// Which way is better.
+/// Which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Way {
@@ -89,10 +88,10 @@ impl Family {
     }
 }
 
-/// The comparability label that a figure depends on. Two values with another label are not compared.
+/// The comparability label that a figure depends on. Two values with different labels are not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// It depends on none.
+    /// It depends on no label.
     None,
     /// Where times start to count: `clock`.
     Clock,
@@ -103,7 +102,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// What belongs to this label: one of the three, or nothing.
+    /// The label for this basis: one of the three, or an empty text.
     pub fn choose<'a>(self, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
         match self {
             Basis::None => "",
@@ -125,7 +124,7 @@ pub struct Row {
     pub title: &'static str,
     /// What its values are.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub better: Way,
     /// The figures that change together with it.
     pub family: Family,
@@ -145,11 +144,11 @@ impl Figure {
 
     /// Its row of the catalogue.
     pub fn row(self) -> &'static Row {
-        // The rows are in the order of the variants; a test holds them there.
+        // The rows are in the order of the variants, which a test checks.
         &CATALOGUE[self as usize]
     }
 
-    /// The figure that an objective's metric is.
+    /// The figure of an objective's metric.
     ///
     /// # Panics
     /// Never: a test checks that each metric has a row.
@@ -184,12 +183,12 @@ impl Figure {
 }
 
 impl Unit {
-    /// Whether a figure has many values, and so statistics.
+    /// Whether a figure has many values, and therefore statistics.
     pub fn has_statistics(self) -> bool {
         matches!(self, Unit::Milliseconds | Unit::Tokens)
     }
 
-    /// What follows a number in this unit; empty for a share and for money.
+    /// The suffix of a number in this unit; empty for a share and for money.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Milliseconds => "ms",
@@ -201,7 +200,7 @@ impl Unit {
     }
 }
 
-/// A figure, and of many values which: `ttft.p99`.
+/// A figure, and the statistic if it has many values: `ttft.p99`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The figure.
@@ -221,17 +220,17 @@ impl Value {
         Value { figure, stat: Some(stat) }
     }
 
-    /// The name that a user writes and that comparisons have: `ttft.p99`, `requestsPerSecond`.
+    /// The name for users and in comparisons: `ttft.p99`, `requestsPerSecond`.
     pub fn name(self) -> String {
         self.with_stat(self.figure.row().name, ".")
     }
 
-    /// The key that files of figures have: `ttftMs.p99`, `requestsPerSecond`.
+    /// The key in files of figures: `ttftMs.p99`, `requestsPerSecond`.
     pub fn key(self) -> String {
         self.with_stat(&self.figure.key(), ".")
     }
 
-    /// What tables call it: `TTFT p99`, `requests`.
+    /// The name in tables: `TTFT p99`, `requests`.
     pub fn title(self) -> String {
         self.with_stat(self.figure.row().title, " ")
     }
@@ -333,7 +332,7 @@ mod tests {
         assert_eq!(found, markdown(), "UPDATE_GOLDEN=1 cargo test -p figures writes the table anew");
     }
 
-    /// The status has the same figures in other units, and `kubectl explain` describes them in the same words.
+    /// The status has the same figures in other units, and `kubectl explain` describes them with the same text.
     #[test]
     fn kubectl_explains_the_figures_of_a_status_in_the_words_of_the_catalogue() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds/src/summary.rs");

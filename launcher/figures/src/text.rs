@@ -1,21 +1,21 @@
-//! How figures read: one set of formats for every renderer. Numbers have four significant digits.
+//! How figures are formatted: one set of formats for every renderer. Numbers have four significant digits.
 
 use crds::{figure::rate_text, units::Span, wording::percent};
 
-/// Behind a percentile that is the largest of too few values.
+/// Suffix of a percentile that is the largest of too few values.
 pub const LARGEST: &str = "*";
 
-/// For whom figures are written.
+/// The output format of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Plain text, as a terminal and Markdown have it: `81.23ms`, `12345`, `-`. No value is below zero.
+    /// Plain text, for a terminal and Markdown: `81.23ms`, `12345`, `-`. No value is below zero.
     Plain,
     /// HTML: `81.23 ms` without a line break before the unit, `12,345`, `–`.
     Page,
 }
 
 impl Style {
-    /// What stands where nothing was measured.
+    /// The placeholder for a figure that was not measured.
     pub const fn nothing(self) -> &'static str {
         match self {
             Style::Plain => "-",
@@ -23,7 +23,7 @@ impl Style {
         }
     }
 
-    /// A value, or what stands where there is none.
+    /// A value, or the placeholder without one.
     pub fn optional<T>(self, value: Option<T>, show: impl Fn(T) -> String) -> String {
         value.map_or_else(|| self.nothing().to_owned(), show)
     }
@@ -42,7 +42,7 @@ impl Style {
         }
     }
 
-    /// From a time in milliseconds to another one. A page writes the unit once where it is the same: `79.9 to 83 ms`.
+    /// A range of times in milliseconds. A page writes a common unit once: `79.9 to 83 ms`.
     pub fn times(self, low: f64, high: f64) -> String {
         let (per_milli, unit) = page_unit(high);
         let is_one_unit = low == 0.0 || page_unit(low).1 == unit;
@@ -61,7 +61,7 @@ impl Style {
         }
     }
 
-    /// From a number to another one.
+    /// A range of numbers.
     pub fn numbers(self, low: f64, high: f64) -> String {
         format!("{} to {}", self.number(low), self.number(high))
     }
@@ -80,7 +80,7 @@ impl Style {
     }
 }
 
-/// From a share to another one: `1 to 2.5 %`.
+/// A range of shares: `1 to 2.5 %`.
 pub fn percents(low: f64, high: f64) -> String {
     format!("{} to {}", percent(low).trim_end_matches(" %"), percent(high))
 }
@@ -90,13 +90,13 @@ pub fn signed_percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
-/// A percentile, given in permille, of `count` values: with [`LARGEST`] where they are so few that it is the largest.
+/// A percentile, given in permille, of `count` values. With [`LARGEST`] if there are so few values that it is the largest.
 pub fn percentile(text: String, permille: u64, count: u64) -> String {
     let is_largest = (u128::from(count) * u128::from(permille)).div_ceil(1_000) >= u128::from(count);
     if is_largest { text + LARGEST } else { text }
 }
 
-/// How many of the unit are a millisecond, and its name.
+/// The number of units per millisecond, and the name of the unit.
 fn page_unit(millis: f64) -> (f64, &'static str) {
     match millis.abs() {
         it if it >= 10_000.0 => (1e-3, "s"),

@@ -1,5 +1,5 @@
-//! SHA-256 of the files that a workload reads, computed while they are read: a report names the bytes that were sent,
-//! even if the file changes later.
+//! SHA-256 of the files that a workload reads, computed while they are read. A report therefore identifies the bytes that were sent, even if the file
+//! changes later.
 
 use std::{
     io::{self, Read},
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDigest {
     pub path: PathBuf,
-    /// Length of the file; absent as `sha256` is.
+    /// Length of the file; absent if `sha256` is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// In hex, as `sha256sum` prints it; absent: the file was not read to its end.

@@ -1,5 +1,4 @@
-//! Reads the files that a user names ([`user_file`]), writes files so that nobody sees half of one ([`whole_file`],
-//! [`output`]), reads lines of bounded length
+//! Reads the files that a user names ([`user_file`]), writes files atomically ([`whole_file`], [`output`]), reads lines of bounded length
 //! ([`lines`]), and computes the digests of files while they are read ([`file_digest`]).
 
 pub mod file_digest;

@@ -5,7 +5,7 @@ use std::{
     io::{self, BufRead, Read},
 };
 
-/// A reader with a bound on each row: it fails when `left` is 0. The caller sets `left` again for each row.
+/// A reader with a bound on each row: it fails when `left` is 0. The caller resets `left` for each row.
 pub struct Bounded<'a, R> {
     /// Where the bytes come from.
     pub bytes: R,
@@ -33,7 +33,7 @@ pub enum Line {
     Read,
     /// There are no more lines.
     End,
-    /// The line has at least the most bytes that a line may have, and was not read to its end.
+    /// The line is too long and was not read to its end.
     TooLong,
 }
 

@@ -12,16 +12,16 @@ use crate::whole_file::{Counted, Written, folder_of, temporary, write_whole};
 enum Place {
     /// Standard output, under any name. Existing content is kept.
     Stdout,
-    /// A device or a pipe, such as `/dev/null` or `>(command)`. It stays what it is.
+    /// A device or a pipe, such as `/dev/null` or `>(command)`. It is never replaced by a file.
     Device,
     /// A regular file, or a path without a file. An existing symlink is kept.
     File(PathBuf),
 }
 
-/// Finds out whether a result can be written, before the work that makes it. Creates its folder if it is missing.
+/// Checks whether a result can be written, before the work that produces it. Creates its folder if it is missing.
 ///
 /// # Errors
-/// `path` is a folder, or its folder takes no file.
+/// `path` is a folder, or files cannot be created in its folder.
 pub fn check(path: &Path) -> io::Result<()> {
     match place(path)? {
         Place::File(path) => {
@@ -32,11 +32,10 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes what `fill` writes. A regular file is replaced as a whole or not at all, and its folder is created if it is missing.
-/// Opening a pipe waits for its reader.
+/// Writes the output of `fill`. Replaces a regular file atomically, and creates its folder if it is missing. Opening a pipe waits for its reader.
 ///
 /// # Errors
-/// `path` is a folder or cannot be written, or `fill` gives up.
+/// `path` is a folder or cannot be written, or `fill` fails.
 pub fn write(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<Written> {
     match place(path)? {
         Place::Stdout => pour(io::stdout(), fill),
@@ -123,14 +122,14 @@ mod tests {
         say(&pipe).unwrap();
         assert_eq!(reader.join().unwrap(), b"abc");
         assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
-        // Links, so that a fault replaces these and not the devices of this machine.
+        // Use links, so that a fault replaces the links and not the devices of this machine.
         for (device, ok) in [("/dev/null", true), ("/dev/full", false)] {
             let link = folder.path().join(&device[5..]);
             symlink(device, &link).unwrap();
             assert_eq!(say(&link).is_ok(), ok);
             assert!(fs::metadata(&link).unwrap().file_type().is_char_device());
         }
-        // Where the folder is ours, the name of a pipe is not taken over either.
+        // A pipe is not replaced even in our own folder.
         assert!(write_whole(&pipe, |to| to.write_all(b"abc")).unwrap_err().to_string().contains("neither a file"));
         assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
     }

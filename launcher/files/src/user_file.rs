@@ -27,12 +27,12 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a regular file, and never waits. For a path that somebody else may have put there.
+/// Opens a regular file without blocking, for a path that another user may control.
 ///
 /// # Errors
 /// It is no regular file, or it cannot be opened.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Opening a pipe would wait for its writer. Reads of a regular file are not changed by this flag.
+    // Opening a pipe would wait for its writer. The flag does not affect reads of a regular file.
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
@@ -48,7 +48,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_all(open(path)?, most)
 }
 
-/// Reads a whole regular file of at most `most` bytes, and never waits.
+/// Reads a whole regular file of at most `most` bytes, without blocking.
 ///
 /// # Errors
 /// As [`open_regular`]; the file is longer, or it cannot be read.
@@ -75,7 +75,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     text(read(path, most)?)
 }
 
-/// Reads a whole regular file of UTF-8 of at most `most` bytes, and never waits.
+/// Reads a whole regular UTF-8 file of at most `most` bytes, without blocking.
 ///
 /// # Errors
 /// As [`read_regular`]; the file is not UTF-8.

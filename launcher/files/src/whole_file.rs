@@ -1,4 +1,4 @@
-//! [I/O] Writes a file so that a reader never sees half of it: under a temporary name, flushed to the disk, and renamed.
+//! [I/O] Writes a file atomically: under a temporary name, flushed to the disk, and renamed.
 
 use std::{
     fs,
@@ -18,11 +18,11 @@ pub struct Written {
     pub sha256: String,
 }
 
-/// Writes a file with the content that `fill` writes, and creates its folder if it is missing. After an error no part of the
-/// file remains. Replaces a regular file or a symlink; any other kind of file is an error.
+/// Writes a file with the output of `fill`, and creates its folder if it is missing. After an error no part of the file remains. Replaces a regular
+/// file or a symlink; any other kind of file is an error.
 ///
 /// # Errors
-/// The file cannot be written, something else has its name, or `fill` gives up.
+/// The file cannot be written, the path is another kind of file, or `fill` fails.
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<Written> {
     if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file() && !it.is_symlink()) {
         return Err(io::Error::other("it is neither a file nor a link; remove it"));
@@ -32,7 +32,7 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io
     let mut buffered = BufWriter::new(Counted::new(temporary(folder)?));
     fill(&mut buffered)?;
     let (inner, written) = buffered.into_inner().map_err(io::IntoInnerError::into_error)?.finish();
-    // A full disk may report its error only at this point.
+    // A full disk may report its error only here.
     inner.as_file().sync_all()?;
     inner.persist(path)?;
     Ok(written)
@@ -43,7 +43,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file that is removed when it is dropped, with the mode of a file that a shell creates: the umask decides who may read it.
+/// A temporary file that is removed on drop. It has the mode of a file that a shell creates: the umask decides who may read it.
 pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new();
     #[cfg(unix)]
@@ -64,7 +64,7 @@ impl<W> Counted<W> {
         Counted { inner, bytes: 0, hash: Sha256::new() }
     }
 
-    /// The writer, and what went through to it.
+    /// The writer, and the length and digest of its bytes.
     pub fn finish(self) -> (W, Written) {
         let Counted { inner, bytes, hash } = self;
         (inner, Written { bytes, sha256: hex(&hash.finalize()) })

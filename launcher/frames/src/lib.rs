@@ -1,7 +1,6 @@
 //! Frames on a stream of bytes. Pure.
 //!
-//! A frame is the length of what follows (u32, little-endian), its kind (u8), and its content. What a kind means is the business of those who
-//! speak to each other.
+//! A frame consists of the length of the rest (u32, little-endian), its kind (u8), and its content. The two sides define the meaning of each kind.
 
 /// A frame that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +10,7 @@ pub struct Frame<'a> {
     pub content: &'a [u8],
 }
 
-/// A frame has this many bytes, which is more than is read.
+/// A frame has this many bytes, which exceeds the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong(pub usize);
 
@@ -21,12 +20,12 @@ pub struct Decoder {
     bytes: Vec<u8>,
     /// Number of bytes that were decoded.
     read: usize,
-    /// The longest frame that is read, in bytes.
+    /// The maximum length of a frame, in bytes.
     most: usize,
 }
 
 impl Decoder {
-    /// `most`: the longest frame that is read, in bytes.
+    /// `most`: the maximum length of a frame, in bytes.
     pub fn new(most: usize) -> Decoder {
         Decoder { bytes: Vec::new(), read: 0, most }
     }
@@ -60,7 +59,7 @@ impl Decoder {
     }
 }
 
-/// Adds a frame whose content `content` adds, of less than 4 GiB.
+/// Appends a frame. `content` appends its content, which must be less than 4 GiB.
 pub fn write(into: &mut Vec<u8>, kind: u8, content: impl FnOnce(&mut Vec<u8>)) {
     let start = into.len();
     into.extend([0; size_of::<u32>()]);
@@ -76,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// The frames of bytes that come in pieces of this size.
+    /// The frames of bytes that arrive in pieces of `size` bytes.
     fn all(bytes: &[u8], size: usize) -> Result<Vec<(u8, Vec<u8>)>, TooLong> {
         let (mut decoder, mut found) = (Decoder::new(100), Vec::new());
         for part in bytes.chunks(size) {

@@ -1,5 +1,5 @@
-//! Test cases as JUnit XML, for the pages of a pipeline. The form is the one that Jenkins, GitLab and GitHub's actions read:
-//! `testsuites`, `testsuite`, `testcase`, with `failure`, `error` or `skipped` inside.
+//! Test cases as JUnit XML, for the pages of a pipeline. Jenkins, GitLab and GitHub's actions read this form: `testsuites`, `testsuite`, `testcase`,
+//! with `failure`, `error` or `skipped` inside.
 
 use std::{
     io::{self, Write},
@@ -12,7 +12,7 @@ use quick_xml::{
     events::{BytesDecl, BytesText, Event},
 };
 
-/// The name of the test case that tells whether the measurement is valid.
+/// The name of the test case for the validity of the measurement.
 const VALIDITY: &str = "the measurement is valid";
 
 /// The test cases of a run.
@@ -58,7 +58,7 @@ impl Case {
         Case { name: VALIDITY.into(), problem }
     }
 
-    /// An objective. Its name is the same in every run of a spec, by which a pipeline tells its history.
+    /// An objective. Its name is the same in every run of a spec, so that a pipeline can show its history.
     pub fn objective(objective: &ResolvedObjective, met: Met, enforcement: Enforcement, reason: &str) -> Case {
         let (kind, enforced) = match met {
             Met::True => ("", None),
@@ -86,10 +86,10 @@ fn objective_name(objective: &ResolvedObjective) -> String {
     text(&format!("{}: {}", objective.name, objective.described()))
 }
 
-/// Writes the file: a suite for each run.
+/// Writes the file: one suite per run.
 ///
 /// # Errors
-/// The writer's.
+/// The writer failed.
 pub fn write(suites: &[Suite], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let all = counts(suites);
     let mut writer = Writer::new_with_indent(&mut *to, b' ', 2);
@@ -154,7 +154,7 @@ fn write_case<W: Write>(writer: &mut Writer<W>, suite: &str, case: &Case) -> io:
     Ok(())
 }
 
-/// A text that XML 1.0 can hold, on one line; quick-xml escapes what has a meaning in it.
+/// Text that is valid in XML 1.0, on one line; quick-xml escapes special characters.
 fn text(text: &str) -> String {
     one_line(text)
 }

@@ -1,4 +1,4 @@
-//! What the tests start in place of `benchwright`: the keeper, and a launcher that starts a server and then waits to be killed.
+//! Tests start this program in place of `benchwright`: it is the keeper, or a launcher that starts a server and then waits to be killed.
 
 use std::{env, fs, path::PathBuf, process::ExitCode, thread};
 

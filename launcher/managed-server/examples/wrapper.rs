@@ -1,4 +1,4 @@
-//! The wrapper as a process, for tests: `wrapper PORT LOG TRACES READY_PORT COMMAND...`; READY_PORT 0: it is not asked.
+//! The wrapper as a process, for tests: `wrapper PORT LOG TRACES READY_PORT COMMAND...`. With READY_PORT 0 it does not probe readiness.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the arguments ask for; `None`: they are not as they should be.
+/// Parses the arguments; `None`: they are invalid.
 #[cfg(target_os = "linux")]
 fn order(arguments: &[String]) -> Option<managed_server::wrapper::WrapOrder> {
     use managed_server::wrapper::{ReadyPath, WrapOrder};

@@ -1,4 +1,4 @@
-//! [I/O] A server that this process has started through a keeper, and ends.
+//! [I/O] A server that this process starts through a keeper, and ends.
 
 use std::{
     io::{self, BufRead as _, Write as _},
@@ -19,9 +19,9 @@ use crate::{
     sweep::sweep,
 };
 
-/// The subcommand of Benchwright that is the keeper.
+/// The subcommand of Benchwright that runs the keeper.
 const KEEPER: &str = "server-keeper";
-/// The longest time of a keeper for the start of all processes, and for its checks after they have ended.
+/// The longest time that a keeper needs to start all processes, or to check for leftovers after they have ended.
 const KEEPER_WORKS: Duration = Duration::from_secs(30);
 
 /// A server cannot be started.
@@ -30,7 +30,7 @@ pub enum StartError {
     /// The program of a replica cannot be started.
     #[error("replica {replica}: {message}")]
     NotStarted {
-        /// Its number, from 0.
+        /// Its index, from 0.
         replica: usize,
         /// Why, and what to do.
         message: String,
@@ -38,18 +38,18 @@ pub enum StartError {
     /// The keeper cannot be started.
     #[error("the process that keeps the server cannot be started: {0}")]
     Keeper(#[from] io::Error),
-    /// It ended, or was silent.
+    /// The keeper ended, or did not respond.
     #[error("the process that keeps the server ended before the server ran; look for what killed it")]
     NoKeeper,
 }
 
-/// A server that runs until it is ended, let go or dropped.
+/// A server that runs until [`Server::end`], [`Server::let_go`] or drop.
 pub struct Server {
     keeper: Child,
     requests: Option<ChildStdin>,
     events: Receiver<Event>,
     exited: Arc<Mutex<Vec<Exited>>>,
-    /// Whether this process has asked for the end of the server.
+    /// Whether this process has requested the end of the server.
     asked: Arc<AtomicBool>,
     started: Vec<Started>,
     order: Order,
@@ -135,12 +135,12 @@ impl Server {
         lock(&self.exited).clone()
     }
 
-    /// The name by which `benchwright server` finds it.
+    /// The name by which `benchwright server` finds the server.
     pub fn name(&self) -> &str {
         &self.order.name
     }
 
-    /// Leaves the server to its keeper: it outlives this process.
+    /// Leaves the server to its keeper: the server outlives this process.
     ///
     /// # Errors
     /// The keeper has gone.
@@ -156,7 +156,7 @@ impl Server {
         }
     }
 
-    /// Ends the server: SIGTERM, after the grace period SIGKILL. Returns when nothing of it is left, or says what is.
+    /// Ends the server: SIGTERM, then SIGKILL after the grace period. Returns when no process is left, or reports the leftovers.
     pub fn end(mut self) -> Ended {
         self.finish()
     }
@@ -164,7 +164,7 @@ impl Server {
     fn finish(&mut self) -> Ended {
         self.done = true;
         self.asked.store(true, Ordering::Release);
-        // Both the line and the end of the pipe ask for it.
+        // The line and the end of the pipe each request the end.
         if let Some(mut requests) = self.requests.take() {
             let _ = write_line(&mut requests, &Request::End);
         }
@@ -177,7 +177,7 @@ impl Server {
             let _ = self.keeper.wait();
             return ended;
         }
-        // The keeper was killed, or hangs. What it kept is found by its mark.
+        // The keeper was killed, or hangs. Its processes are found by their mark.
         let _ = self.keeper.kill();
         let _ = self.keeper.wait();
         let found = state::all(&self.order.state_folder).into_iter().find(|it| it.name == self.order.name);
@@ -186,7 +186,7 @@ impl Server {
     }
 }
 
-/// A server is never left behind by an error on the way.
+/// An error on the way never leaves a server behind.
 impl Drop for Server {
     fn drop(&mut self) {
         if !self.done {

@@ -31,27 +31,27 @@ use crate::{
 
 /// The longest order, in bytes.
 const MAX_ORDER: u64 = 16 << 20;
-/// How long the rest of a log is waited for after its process has ended.
+/// How long to wait for the rest of a log after its process has ended.
 const LOG_ENDS: Duration = Duration::from_secs(1);
-/// How long the file of a server says how a replica ended, before the others are ended and it is removed: a run that uses the server looks
-/// into it.
+/// How long the state file reports how a replica ended, before the keeper ends the other replicas and removes the file. A run that uses the server
+/// reads the file in this time.
 const EXIT_IS_READ: Duration = Duration::from_secs(2);
-/// The delay of the first look at the processes and their shared memory, and the interval of later looks.
+/// The delay before the first scan of the processes and their shared memory, and the interval of later scans.
 const FIRST_LOOK_AT_PROCESSES: Duration = Duration::from_secs(1);
 const LOOK_AT_PROCESSES_EVERY: Duration = Duration::from_secs(5);
-/// The most processes that the keeper watches, and the stack of the thread per process, in bytes.
+/// The maximum number of processes that the keeper watches, and the stack size of each watching thread, in bytes.
 const MOST_WATCHED: usize = 256;
 const WATCH_STACK: usize = 64 << 10;
-/// The most killed processes in the last words.
+/// The maximum number of killed processes that a report names.
 const MOST_KILLED: usize = 16;
 /// How long a port may stay in use after the processes have ended.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
-/// Starts the server that stdin orders, and keeps it until stdin says so or ends. Returns the exit status of the process.
+/// Starts the server that stdin orders, and keeps it until stdin requests its end or closes. Returns the exit status of the process.
 pub fn keep() -> u8 {
-    // It belongs to no terminal: Ctrl-C is the launcher's, which says here what is to be done.
+    // The keeper has no terminal: only the launcher gets Ctrl-C, and requests the end through stdin.
     let _ = rustix::process::setsid();
-    // Without it a process that forks twice would get away; its mark is still there.
+    // Otherwise a process that forks twice would escape the keeper; only its mark would be left.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return 1 };
     match runtime.block_on(kept()) {
@@ -63,7 +63,7 @@ pub fn keep() -> u8 {
     }
 }
 
-/// A launcher that has gone reads nothing any more; that is no fault.
+/// A launcher that is gone reads nothing; that is no error.
 fn say(event: &Event) {
     let Ok(mut line) = serde_json::to_vec(event) else { return };
     line.push(b'\n');
@@ -100,7 +100,7 @@ async fn kept() -> io::Result<()> {
             }
             _ = child_ended.recv() => {
                 server.tell_exits().await;
-                // The rest of it serves no run any more, and holds its devices.
+                // The remaining replicas serve no run any more, but hold their devices.
                 if server.state.lasting && server.replicas.iter().any(|it| it.exit.is_some()) {
                     let _ = clock::limit(EXIT_IS_READ, terminated.recv()).await;
                     break;
@@ -147,7 +147,7 @@ async fn listen() -> io::Result<(mpsc::Receiver<Request>, Order)> {
 struct Replica {
     pid: i32,
     log: Arc<Mutex<Log>>,
-    /// Comes when the pipe of the log has ended.
+    /// Resolves when the pipe of the log has ended.
     log_ended: Option<oneshot::Receiver<()>>,
     exit: Option<(Exit, jiff::Timestamp)>,
     told: bool,
@@ -161,13 +161,13 @@ struct Running {
     shared_memory: shared_memory::Before,
     /// Files of shared memory that its processes had while it ran.
     used_memory: BTreeSet<PathBuf>,
-    /// The watched processes below the replicas: number and begin.
+    /// The watched processes below the replicas: process id and start time.
     watched: BTreeSet<(i32, u64)>,
     /// One sentence per watched process that a signal killed, with its group. The exit status of a replica does not show it.
     killed: Arc<Mutex<Vec<(i32, String)>>>,
 }
 
-/// A replica that cannot be started, and those that were started before it.
+/// A replica that cannot be started, and the replicas that were started before it.
 struct Refused {
     replica: usize,
     message: String,
@@ -222,7 +222,7 @@ impl Running {
         process.args(args).envs(env).env(MARK, &self.order.name).process_group(0);
         process.stdin(Stdio::null()).stdout(writer.try_clone().map_err(cannot)?).stderr(writer);
         let at = clock::now();
-        // It is asked for by its number together with all others, whose parent the keeper becomes.
+        // `reap` waits for it by its process id, like for the orphans that the keeper adopts.
         let child = process.spawn().map_err(cannot)?;
         drop(process);
         let (ended, log_ended) = oneshot::channel();
@@ -234,14 +234,14 @@ impl Running {
         let pid = i32::try_from(child.id()).unwrap_or_default();
         let replica = Replica { pid, log, log_ended: Some(log_ended), exit: None, told: false };
         thread::Builder::new().name(format!("log-{index}")).spawn(body).map_err(|error| {
-            // Its pipe is closed, and it would die of its first line.
+            // Its pipe is closed, so it would die when it writes its first line.
             Process::find(pid).iter().for_each(|it| it.signal(rustix::process::Signal::KILL));
             format!("no thread for its log: {error}")
         })?;
         Ok((Started { pid, at, port: *port, log: path }, replica))
     }
 
-    /// Records the shared memory of the processes, because a killed process has none later. Starts to watch new processes.
+    /// Records the shared memory of the processes, because a killed process no longer lists it. Starts to watch new processes.
     fn look_at_processes(&mut self) {
         let groups: Vec<i32> = self.replicas.iter().map(|it| it.pid).collect();
         let keeper = i32::try_from(std::process::id()).ok();
@@ -275,7 +275,7 @@ impl Running {
     fn let_go(&mut self) {
         self.state.lasting = true;
         self.write_state();
-        // The folder of the launcher must not stay in use.
+        // The launcher's working directory must not stay in use.
         let _ = std::env::set_current_dir("/");
         say(&Event::LetGo);
     }
@@ -366,7 +366,7 @@ impl Replica {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A process that was left behind may hold the pipe open; it is not waited for.
+    /// Waits for the end of the log, but not for a process that was left behind and holds the pipe open.
     async fn wait_for_log(&mut self) {
         if let Some(ended) = &mut self.log_ended
             && clock::limit(LOG_ENDS, ended).await.is_ok()

@@ -1,13 +1,14 @@
-//! [I/O] Model servers as processes of this machine: started, logged, watched, and ended with all that belongs to them.
+//! [I/O] Model servers as processes of this machine: starts, logs and watches them, and ends them with all their child processes.
 //!
-//! A process of its own, the keeper, is the parent of the servers. It writes their logs within a bound, sees at once when one dies, and ends
-//! them when it is asked to or when the launcher is gone, however that died: it then reads the end of a pipe. The keeper is the reaper of all processes
-//! below it, so that a server cannot lose one by `setsid` and a second fork. Each process also inherits a mark in its environment, by which
-//! [`sweep`] finds the processes of a server whose keeper was killed.
+//! The keeper, a separate process, is the parent of the servers. It writes their logs within a bound and notices at once when a server dies. It ends
+//! the servers on request, or when the launcher is gone for any reason: it then reads the end of a pipe. The keeper is the reaper of all processes
+//! below it, so a server cannot lose a process by `setsid` and a second fork. Each process also inherits a mark in its environment. [`sweep`] uses
+//! the mark to find the processes of a server if its keeper was killed.
 //!
 //! In a cluster an engine has a container of its own, whose first process is the [`wrapper`].
 //!
-//! [`Server`] is the launcher's side, [`keep`] the keeper's. [`state`] has the files by which commands find servers that outlive their launcher.
+//! [`Server`] is the launcher's side, [`keep`] is the keeper's side. [`state`] has the files by which commands find servers that outlive their
+//! launcher.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! [I/O] The log of a process: a file of bounded size without secrets, whose beginning and end are kept.
+//! [I/O] The log of a process: a file of bounded size without secrets. The beginning and the end of the log are kept.
 
 use std::{
     collections::VecDeque,
@@ -9,18 +9,18 @@ use std::{
 
 use crate::{order::LogEnd, redact::redact};
 
-/// Bytes of a line that are kept, whatever it is long.
+/// Bytes that are kept of each line.
 pub const MAX_LINE: usize = 64 << 10;
-/// Bytes of the beginning that are kept: loading and compiling are there.
+/// Bytes that are kept of the beginning of a log, where loading and compiling are.
 pub const START_KEPT: u64 = 48 << 20;
-/// Bytes of the end that are kept where the log is longer than that. They are in memory until the process has ended.
+/// Bytes that are kept of the end of a longer log. They are in memory until the process has ended.
 pub const END_KEPT: usize = 4 << 20;
-/// Bytes of the last word of a cut line that are dropped with its rest. A longer word that begins as a token is known as one by what is
-/// left of it.
+/// Bytes dropped from the last word of a cut line, because the cut word may be part of a secret. A longer word that begins as a token is still
+/// recognised by its remaining part.
 const CUT_WORD: usize = 4 << 10;
 /// Lines that a message repeats.
 const LAST_LINES: usize = 20;
-/// Characters of each of these.
+/// Characters of each such line.
 const LAST_LINE_CHARS: usize = 400;
 
 /// How much of a log is kept, in bytes.
@@ -31,7 +31,7 @@ struct Bounds {
     end: usize,
 }
 
-/// Where a part of a log came from. Lines of different streams are not mixed.
+/// The source of a part of a log. Lines of different streams are not mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// Standard output, or both where a process writes them to one pipe.
@@ -40,20 +40,20 @@ pub(crate) enum Stream {
     Err,
 }
 
-/// A line that has not ended yet.
+/// A line that is not complete yet.
 #[derive(Default)]
 struct Open {
-    /// What it has so far, up to its bound.
+    /// Its bytes so far, up to the bound.
     line: Vec<u8>,
     /// Its bytes beyond the bound.
     left_out: u64,
 }
 
-/// What there is of a log that is being written.
+/// The contents of a log that is being written.
 pub(crate) struct SoFar {
     /// Bytes of its file.
     pub(crate) in_file: u64,
-    /// What follows them: the end of a log that is too long for its file.
+    /// The bytes after the file: the end of a log that is too long for its file.
     pub(crate) rest: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Log {
     open: [Open; 2],
     /// Bytes in the file.
     written: u64,
-    /// Lines beyond what the file may hold.
+    /// Lines beyond the limit of the file.
     end: VecDeque<u8>,
     end_left_out: u64,
     last: VecDeque<String>,
@@ -91,10 +91,10 @@ impl Log {
         })
     }
 
-    /// Takes what a process wrote. A file that cannot be written is given up, and the process is read on: it must never wait for us.
+    /// Adds a process's output. After a write error it gives the file up but still reads, so that the process never waits.
     pub(crate) fn push(&mut self, stream: Stream, mut bytes: &[u8]) {
         self.told.bytes += bytes.len() as u64;
-        // A bar of progress ends its lines with a carriage return.
+        // A progress bar ends its lines with a carriage return.
         while let Some(end) = bytes.iter().position(|it| *it == b'\n' || *it == b'\r') {
             self.add(stream, &bytes[..end]);
             self.end_line(stream, bytes[end]);
@@ -129,7 +129,7 @@ impl Log {
         let shown = String::from_utf8_lossy(&line).chars().take(LAST_LINE_CHARS).collect::<String>();
         let shown = crds::wording::one_line(shown.trim_end());
         if !shown.trim().is_empty() && !is_access_line(&shown) {
-            // Of a bar of progress the last state stays.
+            // Only the last state of a progress bar is kept.
             if self.last.len() == LAST_LINES {
                 self.last.pop_front();
             }
@@ -172,14 +172,14 @@ impl Log {
         words
     }
 
-    /// What it lacks or hides so far.
+    /// What the log lacks or hides so far.
     pub(crate) fn about(&self) -> LogEnd {
         let mut about = self.told.clone();
         about.bytes_left_out += self.end_left_out;
         about
     }
 
-    /// What there is now, without lines that have not ended.
+    /// The contents so far, without incomplete lines.
     pub(crate) fn so_far(&self) -> SoFar {
         let mut rest = Vec::new();
         if self.end_left_out > 0 {
@@ -189,7 +189,7 @@ impl Log {
         SoFar { in_file: self.written, rest }
     }
 
-    /// Writes the end of the log, and says what became of it.
+    /// Writes the end of the log, and reports what the file contains.
     pub(crate) fn close(&mut self) -> LogEnd {
         for stream in [Stream::Out, Stream::Err] {
             let open = &self.open[stream as usize];
@@ -225,8 +225,8 @@ pub(crate) fn read(mut pipe: impl Read, mut take: impl FnMut(&[u8])) {
     }
 }
 
-/// Whether a line tells of a request that a server has answered, as uvicorn writes it: `"POST /v1/completions HTTP/1.1" 500 Internal Server
-/// Error`. Such lines follow the cause of a death and push it out of the last words.
+/// Whether a line is uvicorn's access log for an answered request: `"POST /v1/completions HTTP/1.1" 500 Internal Server Error`. Such lines follow the
+/// cause of a crash and would push it out of the last lines.
 fn is_access_line(line: &str) -> bool {
     let Some((before, after)) = line.split_once(" HTTP/1.") else { return false };
     let is_request = before.rsplit_once('"').is_some_and(|(_, request)| {

@@ -1,4 +1,4 @@
-//! What the launcher and the keeper say to each other: one JSON object a line. Pure.
+//! The messages between the launcher and the keeper: one JSON object per line. Pure.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
@@ -6,13 +6,13 @@ use crds::leftovers::Leftovers;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What the keeper is to start.
+/// What the keeper should start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
-    /// The name of the server, which no other server of this machine has.
+    /// The name of the server, unique on this machine.
     pub name: String,
-    /// A server of the same description has the same key.
+    /// Servers with the same description have the same key.
     pub key: String,
     /// Its replicas.
     pub replicas: Vec<ReplicaOrder>,
@@ -30,16 +30,16 @@ pub struct Order {
 pub struct ReplicaOrder {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Variables beside those that it inherits.
+    /// Variables in addition to the inherited ones.
     pub env: BTreeMap<String, String>,
-    /// Where it listens.
+    /// The port on which it listens.
     pub port: u16,
 }
 
-/// What the launcher asks of the keeper after its order. The end of the pipe means [`Request::End`], unless the server was let go.
+/// What the launcher requests after its order. The end of the pipe means [`Request::End`], unless the launcher sent [`Request::LetGo`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// End the server, and report what it left.
+    /// End the server, and report its leftovers.
     End,
     /// Go on without the launcher.
     LetGo,
@@ -57,11 +57,11 @@ pub(crate) enum Event {
         /// Why, and what to do.
         message: String,
     },
-    /// A replica ended that was not asked to.
+    /// A replica ended without a request.
     Exited(Exited),
     /// The keeper goes on without the launcher.
     LetGo,
-    /// All replicas have ended; the keeper's last word.
+    /// All replicas have ended; the keeper's last event.
     Ended(Ended),
 }
 
@@ -73,7 +73,7 @@ pub struct Started {
     pub pid: i32,
     /// When it was started.
     pub at: Timestamp,
-    /// Where it listens.
+    /// The port on which it listens.
     pub port: u16,
     /// Its log.
     pub log: PathBuf,
@@ -87,7 +87,7 @@ pub enum Exit {
     Status(i32),
     /// By a signal.
     Signal(i32),
-    /// It is gone, and its parent, which could say how, is gone too.
+    /// The process is gone, and so is its parent, which alone could report its exit.
     Unknown,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The numbers are those of Linux on x86 and ARM.
+/// Signal numbers of Linux on x86 and ARM.
 fn signal_name(number: i32) -> Option<&'static str> {
     let names = [
         (1, "SIGHUP"),
@@ -126,15 +126,15 @@ fn signal_name(number: i32) -> Option<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exited {
-    /// Its number, from 0.
+    /// Its index, from 0.
     pub replica: usize,
     /// Its process.
     pub pid: i32,
     /// How it ended.
     pub exit: Exit,
-    /// When that was seen.
+    /// When the keeper noticed the end.
     pub at: Timestamp,
-    /// What the kernel counted of processes that it ended for want of memory; `None`: nothing, or it cannot be known.
+    /// The kernel's count of processes killed for lack of memory, in words; `None`: none were killed, or the count is not available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_memory: Option<String>,
     /// The last lines of its log, without secrets.
@@ -142,7 +142,7 @@ pub struct Exited {
 }
 
 impl Exited {
-    /// What is known where the keeper has gone, and with it how the replicas ended.
+    /// The event when the keeper is gone, and with it the exit of each replica.
     pub fn of_keeper() -> Exited {
         Exited {
             replica: 0,
@@ -154,17 +154,17 @@ impl Exited {
         }
     }
 
-    /// What is known where somebody else ended the server in order.
+    /// The event when another process ended the server in an orderly way.
     pub fn from_elsewhere() -> Exited {
         Exited { exit: Exit::Status(0), ..Exited::of_keeper() }
     }
 
-    /// Whether it is that of the keeper.
+    /// Whether it reports the end of the keeper.
     pub fn is_of_keeper(&self) -> bool {
         self.pid == 0
     }
 
-    /// What happened, without words of the server.
+    /// What happened, without text from the server.
     pub fn headline(&self) -> String {
         let Exited { replica, pid, exit, out_of_memory, .. } = self;
         if self.is_of_keeper() {
@@ -180,7 +180,7 @@ impl Exited {
         format!("the managed server ended with {exit} (replica {replica}, process {pid}){memory}")
     }
 
-    /// What happened, in a sentence, and the last words on lines of their own.
+    /// What happened, in one sentence, followed by the last lines of the log.
     pub fn message(&self) -> String {
         let words = match self.last_words.as_slice() {
             [] if self.is_of_keeper() => String::new(),
@@ -195,13 +195,13 @@ impl Exited {
     }
 }
 
-/// What is known when a server has ended.
+/// The report on a server that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ended {
     /// The replicas in their order.
     pub replicas: Vec<ReplicaEnd>,
-    /// What they left.
+    /// What the processes left behind.
     #[serde(default)]
     pub leftovers: Leftovers,
 }
@@ -214,25 +214,25 @@ pub struct ReplicaEnd {
     pub pid: i32,
     /// How it ended.
     pub exit: Exit,
-    /// When that was seen.
+    /// When the keeper noticed the end.
     pub at: Timestamp,
     /// Its log.
     pub log: LogEnd,
 }
 
-/// What became of a log.
+/// What the file of a log contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogEnd {
     /// The bytes that the process wrote.
     pub bytes: u64,
-    /// Of these, left out: beyond the bound of a line or of the file.
+    /// The bytes of them that the file lacks, beyond the bound of a line or of the file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes_left_out: u64,
     /// Lines in which something that looks like a secret was replaced.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redacted_lines: u64,
-    /// Why the file is not whole; `None`: it is.
+    /// Why the file is incomplete; `None`: it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

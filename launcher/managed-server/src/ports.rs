@@ -9,14 +9,14 @@ use std::{
 /// A port cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// Another process has it.
+    /// Another process uses it.
     #[error(
         "is {port}, and {holder} listens there; end it, write another port, or take the field out for one that is free"
     )]
     InUse {
         /// The port.
         port: u16,
-        /// Who has it, in words.
+        /// The process that uses it, in words.
         holder: String,
     },
     /// The system refuses it.
@@ -34,13 +34,13 @@ pub enum PortError {
     None(io::Error),
 }
 
-/// The ports of some replicas: those from `first` on, or any that are free. A process may still take one before the server does.
+/// Chooses ports for replicas: consecutive ports from `first` on, or any free ports. Another process may still take one before the server does.
 ///
 /// # Errors
 /// A port is in use, or there is none.
 pub fn choose(first: Option<u16>, count: u32) -> Result<Vec<u16>, PortError> {
     let Some(first) = first else {
-        // All are held at once, so that no two are the same.
+        // Hold all sockets until the end, so that no two ports are equal.
         let held: Result<Vec<TcpListener>, io::Error> =
             (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
         let ports = held.and_then(|held| held.iter().map(|it| it.local_addr().map(|it| it.port())).collect());
@@ -51,9 +51,9 @@ pub fn choose(first: Option<u16>, count: u32) -> Result<Vec<u16>, PortError> {
 }
 
 fn check(port: u16) -> Result<(), PortError> {
-    // It is closed at once: it would be found itself.
+    // Close it before `listens`, which would find it otherwise.
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map(drop) {
-        // A server on all addresses does not keep this one from being bound.
+        // A server that listens on all addresses does not prevent this bind.
         Ok(()) if !listens(port) => Ok(()),
         Ok(()) => Err(PortError::InUse { port, holder: holder(port) }),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(PortError::InUse { port, holder: holder(port) }),

@@ -1,4 +1,4 @@
-//! [I/O] The processes of this machine, as `/proc` has them: which belong to a server, and signals that reach no other.
+//! [I/O] The processes of this machine, from `/proc`: which ones belong to a server, and signals that reach no other process.
 
 use std::{collections::BTreeSet, fs};
 
@@ -13,7 +13,7 @@ use crate::MARK;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
-    /// When it began, in ticks since the machine did: with the number it names one process for ever.
+    /// Start time in ticks since boot. Together with the process id it identifies one process permanently.
     pub(crate) began: u64,
     pub(crate) name: String,
     parent: i32,
@@ -22,7 +22,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// A process by its number; `None` where there is none, or only what its parent has not asked for yet.
+    /// The process with this id; `None`: there is none, or it is a zombie.
     pub(crate) fn find(pid: i32) -> Option<Process> {
         Process::read(pid).filter(|it| !matches!(it.state, 'Z' | 'X'))
     }
@@ -42,14 +42,14 @@ impl Process {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
         parse(self.pid, &stat).filter(|it| it.began == self.began && it.state == 'Z')?;
         let status: i32 = stat.split_whitespace().next_back()?.parse().ok()?;
-        // The low bits of the status that its parent gets.
+        // The low bits of the wait status.
         Some(status & 0x7f).filter(|it| *it > 0)
     }
 
-    /// Sends a signal to this process, and to no other that has its number since.
+    /// Sends a signal to this process, but not to a later process with the same id.
     pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
-        // An older kernel has no such descriptors. The moment between the look and the signal is then a risk.
+        // An older kernel has no pidfds. There, the id may be reused between the check and the signal.
         let Ok(fd) = process::pidfd_open(pid, PidfdFlags::empty()) else {
             if self.is_there() {
                 let _ = process::kill_process(pid, signal);
@@ -79,7 +79,7 @@ impl Process {
     }
 }
 
-/// A line of `/proc/<pid>/stat`. The name of the program stands in parentheses, and may have some itself.
+/// Parses `/proc/<pid>/stat`. The program's name is in parentheses, and may contain parentheses.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (before, after) = (stat.find('(')?, stat.rfind(')')?);
     let name = stat.get(before + 1..after)?.to_owned();
@@ -101,8 +101,8 @@ fn all() -> Vec<Process> {
     pids.filter_map(Process::find).collect()
 }
 
-/// The processes of a server that still run: those in its groups, those that have its mark, and those below `keeper`, the reaper of
-/// all that it started. The keeper itself and the caller are none of them.
+/// The running processes of a server: those in its groups, those with its mark, and those below `keeper`, the reaper of all that it started. The
+/// result excludes the keeper and the caller.
 pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Process> {
     let all = all();
     let mut below: BTreeSet<i32> = keeper.into_iter().collect();
@@ -115,18 +115,18 @@ pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Pr
     all.iter().filter(|it| it.pid != own && Some(it.pid) != keeper && belongs(it)).cloned().collect()
 }
 
-/// A number of a group may belong to another one since; the leader of ours has the mark.
+/// Another process group may have reused the number; the leader of ours has the mark.
 fn is_in_group(process: &Process, groups: &[i32], name: &str) -> bool {
     groups.contains(&process.group)
         && (process.has_mark(name) || Process::find(process.group).is_some_and(|it| it.has_mark(name)))
 }
 
-/// The name of the machine's start: numbers of processes count within it.
+/// The boot id: process ids are unique only within one boot.
 pub(crate) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// How many processes the kernel has ended for want of memory.
+/// How many processes the kernel has killed for lack of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutOfMemory {
     /// In the control group of this process; `None`: it cannot be read.
@@ -145,7 +145,7 @@ impl OutOfMemory {
         OutOfMemory { group: group.and_then(|it| count(&it)), machine: machine.and_then(|it| count(&it)) }
     }
 
-    /// What has been counted since, in words.
+    /// The processes killed since `before`, in words.
     pub(crate) fn since(self, before: OutOfMemory) -> Option<String> {
         let more = |now: Option<u64>, before: Option<u64>| now.zip(before).is_some_and(|(now, before)| now > before);
         if more(self.group, before.group) {

@@ -3,7 +3,7 @@
 use crds::resolve::REDACTED;
 pub use crds::secrets::redact;
 
-/// A command line without secrets: also the value behind an option that names one, such as `--api-key`.
+/// A command line without secrets. It also replaces the value after an option that names a secret, such as `--api-key`.
 pub fn arguments(command: &[String]) -> Vec<String> {
     let mut hide_next = false;
     command

@@ -1,8 +1,8 @@
 //! [I/O] Files of POSIX shared memory and semaphores that a server leaves behind.
 //!
-//! Such a file belongs to a server if one of its processes was seen to have it open or mapped: the keeper looks while the server runs, because a
-//! process that was killed has nothing any more. A name proves nothing, because other programs of the same user give the same ones. A file goes
-//! only if it appeared while the server ran and no living process uses it.
+//! Such a file belongs to a server if one of its processes had it open or mapped. The keeper looks while the server runs, because a killed process no
+//! longer lists its files. A name proves nothing, because other programs of the same user use the same names. A file is deleted only if it appeared
+//! while the server ran and no living process uses it.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::PathBuf};
 
@@ -19,12 +19,12 @@ impl Before {
         Before(files().collect())
     }
 
-    /// As if all files had been there, but those that a server used: what was there before it is not known any more.
+    /// As if all files had existed before the start, except the files that a server used: the list from before the start is lost.
     pub(crate) fn everything_but(used: &BTreeSet<PathBuf>) -> Before {
         Before(files().filter(|it| !used.contains(&it.0)).collect())
     }
 
-    /// Deletes what a server has left, and returns the names. `used`: the files that its processes had.
+    /// Deletes the files that a server left, and returns their names. `used`: the files that its processes had open or mapped.
     pub(crate) fn clean(&self, used: &BTreeSet<PathBuf>) -> Vec<String> {
         let own = rustix::process::getuid().as_raw();
         let candidates: Vec<PathBuf> = files()
@@ -95,7 +95,7 @@ mod tests {
         drop(open);
         let deleted = before.clean(&of_server);
         assert!(deleted.contains(&shown(&held)) && !held.exists(), "{deleted:?}");
-        // The leftover of another program has a name such as a server gives.
+        // Another program's leftover has a name like a server's file.
         assert!(old.exists() && foreign.exists());
         fs::remove_file(old).unwrap();
         fs::remove_file(foreign).unwrap();

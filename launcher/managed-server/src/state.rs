@@ -1,4 +1,4 @@
-//! [I/O] The files by which commands find servers: one for each keeper, in a folder of the user.
+//! [I/O] The files by which commands find servers: one per keeper, in a folder of the user.
 
 use std::{
     env, fs,
@@ -16,7 +16,7 @@ use crate::{
     processes::{self, Process},
 };
 
-/// The variable that names the folder, in place of the usual one.
+/// The variable that overrides the default folder.
 pub const FOLDER_VARIABLE: &str = "BENCHWRIGHT_STATE_DIR";
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -31,13 +31,13 @@ pub struct State {
     pub key: String,
     /// Whether it outlives the command that started it.
     pub lasting: bool,
-    /// The keeper's process, and when it began, in the kernel's ticks.
+    /// The keeper's process id and start time in kernel ticks.
     keeper: (i32, u64),
-    /// The name of the machine's start: processes of an earlier one are gone.
+    /// The boot id: processes of an earlier boot are gone.
     boot: String,
     /// The replicas that were started.
     pub replicas: Vec<Started>,
-    /// When each of these processes began, in the kernel's ticks.
+    /// The start time of each replica's process, in kernel ticks.
     began: Vec<u64>,
     /// The replicas that have ended by themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -81,7 +81,7 @@ impl State {
         found.filter(|it| it.began == began)
     }
 
-    /// Whether the keeper watches it still.
+    /// Whether the keeper still watches the server.
     pub fn is_kept(&self) -> bool {
         self.keeper().is_some()
     }
@@ -96,7 +96,7 @@ impl State {
         self.replicas.iter().zip(&self.began).map(|(it, began)| self.process(it.pid, *began).is_some()).collect()
     }
 
-    /// The processes of the server that still run, in words: also those that nothing watches any more.
+    /// The running processes of the server, in words, including those that nothing watches any more.
     pub fn processes(&self) -> Vec<String> {
         self.members().iter().map(Process::shown).collect()
     }
@@ -113,7 +113,7 @@ impl State {
         self.replicas.iter().map(|it| it.pid).collect()
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         write(folder, &format!("{}.json", self.name), self)
     }
@@ -123,12 +123,12 @@ impl State {
         let _ = fs::remove_file(folder.join(format!("{}.json", self.name)));
     }
 
-    /// Leaves how the server ended for the command that asked for it.
+    /// Saves how the server ended, for the command that requested the end.
     pub(crate) fn leave_end(&self, folder: &Path, ended: &Ended) -> io::Result<()> {
         write(folder, &format!("{}.ended", self.name), ended)
     }
 
-    /// Takes what [`State::leave_end`] left.
+    /// Reads and deletes what [`State::leave_end`] saved.
     pub fn take_end(&self, folder: &Path) -> Option<Ended> {
         let path = folder.join(format!("{}.ended", self.name));
         let ended = read(&path).ok();
@@ -148,25 +148,25 @@ pub fn folder() -> PathBuf {
     named(FOLDER_VARIABLE).unwrap_or_else(usual)
 }
 
-/// Makes the folder, for this user alone: logs and addresses are nobody else's.
+/// Creates the folder with access for this user only, because it contains logs and addresses.
 ///
 /// # Errors
-/// It cannot be made.
+/// It cannot be created.
 pub fn make(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Every server that has a file, the oldest first. A file that cannot be read is passed over: see [`unreadable`].
+/// Every server that has a file, the oldest first. Skips files that cannot be read: see [`unreadable`].
 pub fn all(folder: &Path) -> Vec<State> {
     let mut found: Vec<State> = files(folder).filter_map(|it| read(&it).ok()).collect();
     found.sort_by_key(|it| it.since);
     found
 }
 
-/// The files that cannot be read, and why. A server of such a file may still run.
+/// The files that cannot be read, with the errors. The server of such a file may still run.
 pub fn unreadable(folder: &Path) -> Vec<(PathBuf, io::Error)> {
     let read = |path: PathBuf| read::<State>(&path).err().map(|error| (path, error));
-    // A server that ends meanwhile takes its file with it.
+    // A server that ends meanwhile deletes its file.
     files(folder).filter_map(read).filter(|(_, error)| error.kind() != io::ErrorKind::NotFound).collect()
 }
 
@@ -175,7 +175,7 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|it| it.extension().is_some_and(|it| it == "json"))
 }
 
-/// Holds the description of a server for one command at a time, until it is dropped.
+/// Locks the description of a server for one command until the result is dropped.
 ///
 /// # Errors
 /// The file cannot be opened or locked.

@@ -1,4 +1,4 @@
-//! [I/O] Ends the processes of a server: politely, then by force, until none is left.
+//! [I/O] Ends the processes of a server: first SIGTERM, then SIGKILL, until none is left.
 
 use std::{collections::BTreeSet, io, path::Path, time::Duration};
 
@@ -13,16 +13,16 @@ use crate::{
     state::State,
 };
 
-/// Time between two looks at the processes.
+/// Time between two scans of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long processes outside of the groups may outlive these before they are asked to end, too.
+/// How long processes outside the groups may outlive the groups before they get SIGTERM, too.
 const LEFT_ALONE: Duration = Duration::from_millis(500);
-/// How long they may take then.
+/// How long they may take after SIGTERM.
 const LEFT_ASKED: Duration = Duration::from_secs(2);
-/// How long SIGKILL is repeated: a process may fork faster than one look.
+/// How long SIGKILL is repeated: a process may fork faster than one scan.
 const KILLING: Duration = Duration::from_secs(10);
 
-/// What became of the processes.
+/// The result of ending the processes.
 #[derive(Default)]
 pub(crate) struct Swept {
     pub(crate) killed: Vec<String>,
@@ -32,8 +32,7 @@ pub(crate) struct Swept {
     pub(crate) used: BTreeSet<std::path::PathBuf>,
 }
 
-/// Ends all processes of a server. SIGTERM goes to the groups; what is left of them after `grace` gets SIGKILL. `reap` is called between
-/// looks.
+/// Ends all processes of a server. SIGTERM goes to the groups; processes that are left after `grace` get SIGKILL. Calls `reap` between scans.
 pub(crate) async fn processes(
     name: &str,
     groups: &[i32],
@@ -92,8 +91,8 @@ pub(crate) async fn processes(
     }
 }
 
-/// Ends a server by its state: its keeper is asked to, or, where that was killed, its processes are ended from here. The state file is
-/// deleted where nothing remains.
+/// Ends a server by its state: requests the end from its keeper or, if the keeper was killed, ends the processes itself. Deletes the state file if no
+/// process remains.
 ///
 /// # Errors
 /// No event loop can be started.
@@ -105,7 +104,7 @@ pub fn sweep(state: &State, folder: &Path) -> io::Result<Ended> {
         let grace = Duration::from_millis(state.grace_ms);
         if let Some(keeper) = state.keeper() {
             keeper.signal(Signal::TERM);
-            // What the keeper may take for all of its steps.
+            // The maximum time that the keeper needs for all of its steps.
             let limit = grace + KILLING + KILLING;
             while keeper.is_there() && clock.now() < limit {
                 sleeper.until(clock.now() + LOOK_EVERY).await;

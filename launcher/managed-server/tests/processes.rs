@@ -1,4 +1,4 @@
-//! Servers as real processes: how each kind of death is seen, and that nothing is left.
+//! Servers as real processes: each kind of death is detected, and no process is left.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ impl Place {
         self.folder.path().join("state")
     }
 
-    /// An order for a replica for each script of a shell.
+    /// An order with one replica per shell script.
     fn order(&self, scripts: &[&str]) -> Order {
         let ports = choose(None, u32::try_from(scripts.len()).unwrap()).unwrap();
         let shell = |it: &&str| ["sh", "-c", it].map(str::to_owned).to_vec();
@@ -54,7 +54,7 @@ impl Place {
         fs::read_to_string(self.folder.path().join(format!("log/{replica}.log"))).unwrap()
     }
 
-    /// Waits until a log has a text.
+    /// Waits until a log contains a text.
     fn wait_for_log(&self, replica: usize, text: &str) {
         wait_until(text, || self.log(replica).contains(text));
     }
@@ -167,7 +167,7 @@ fn a_server_that_ignores_sigterm_is_killed_after_the_grace_period() {
     assert_nothing_is_left(&place, &order, &ended);
 }
 
-/// A child in a session of its own, whose parent is gone and whose environment is empty.
+/// A child in a new session with an exited parent and an empty environment.
 const ESCAPED: &str = r#"python3 -c '
 import os, sys, time
 if os.fork() == 0:

@@ -1,4 +1,4 @@
-//! The wrapper around real processes: how it ends, what it passes on, and what it answers meanwhile.
+//! The wrapper around real processes: how it ends, which output it passes on, and which requests it serves meanwhile.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -52,7 +52,7 @@ fn run(command: &[&str]) -> Output {
 }
 
 impl Wrapped {
-    /// Starts a script, which prints a first line when it is as far as the test needs it.
+    /// Starts a script, which prints a first line when it is ready for the test.
     fn start(script: &str, ready: u16) -> Wrapped {
         let folder = tempfile::tempdir().unwrap();
         let port = choose(None, 1).unwrap()[0];
@@ -67,7 +67,7 @@ impl Wrapped {
         line.trim_end().to_owned()
     }
 
-    /// Status and body of an answer.
+    /// Status and body of a response.
     fn ask(&self, request: &str) -> (u16, Vec<u8>) {
         let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
         socket.set_read_timeout(Some(SOON)).unwrap();
@@ -96,7 +96,7 @@ impl Wrapped {
         kill_process(Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap(), signal).unwrap();
     }
 
-    /// Waits until the wrapper has ended. The exit status, which a signal does not leave, and the output that was not read before.
+    /// Waits until the wrapper has ended. Returns the exit status (none after a signal) and the output that was not read before.
     fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).unwrap();
@@ -106,14 +106,14 @@ impl Wrapped {
 
 impl Drop for Wrapped {
     fn drop(&mut self) {
-        // One that a failed test left.
+        // A failed test may have left the process running.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
 fn is_there(pid: &str) -> bool {
-    // A process that nobody has asked for is a zombie, with a state Z behind the name in parentheses.
+    // A process that nobody has waited for is a zombie: its state after the name in parentheses is Z.
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|it| !it.contains(") Z"))
 }
 
@@ -290,7 +290,7 @@ fn it_is_seen_when_the_engine_is_ready() {
             socket.read_line(&mut line).unwrap();
             assert_eq!(line, "GET /health HTTP/1.1\r\n");
             let answer = if answers.load(Ordering::SeqCst) { "200 OK" } else { "503 Service Unavailable" };
-            // One that waits no longer for the answer.
+            // The probe may have timed out.
             let _ = write!(socket.get_mut(), "HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n");
             let _ = asked.send(());
         }
@@ -298,7 +298,7 @@ fn it_is_seen_when_the_engine_is_ready() {
     was_asked.recv_timeout(SOON).unwrap();
     assert_eq!(wrapped.started().ready, None);
     is_ready.store(true, Ordering::SeqCst);
-    // At once: who has found the engine ready need not wait for the wrapper to find it.
+    // Immediately: a client that has found the engine ready need not wait for the wrapper's next probe.
     let started = wrapped.started();
     assert!(started.ready.unwrap() >= started.started && started.ready_ms.is_some(), "{started:?}");
     wrapped.signal(Signal::TERM);

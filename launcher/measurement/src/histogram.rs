@@ -10,12 +10,12 @@ use crate::wire::{Reader, Wire, WireError, Writer, fields};
 const DIGITS: u8 = 3;
 const RESIZES: &str = "a histogram that resizes itself takes every number below its bound";
 
-/// Exact figures of the values, beside the bins.
+/// Exact figures of the values, in addition to the bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     pub min: u64,
     pub max: u64,
-    /// No overflow: nanoseconds of an hour each leave room for more values than a run can have.
+    /// No overflow: even if every value is an hour in nanoseconds, it holds more values than a run can have.
     pub sum: u128,
 }
 
@@ -132,7 +132,7 @@ impl Default for LengthHistogram {
     }
 }
 
-/// Values above the largest, and full bins; a full bin stands for at least one lost value.
+/// Values above the largest, plus one for each full bin, which has lost at least one value.
 fn lost(histogram: &Histogram<u32>, beyond: u64) -> u64 {
     let full = histogram.iter_recorded().filter(|it| it.count_at_value() == u32::MAX).count();
     beyond + full as u64
@@ -171,11 +171,11 @@ impl Wire for LengthHistogram {
 }
 
 const INVALID: WireError = WireError::Value { what: "histogram" };
-/// The most that a full bin may have lost, in counts of four billion.
+/// Maximum loss of a full bin, in counts of four billion.
 const MOST_LOST: u64 = 1 << 16;
 
-/// The bins with counts: the lowest value of each, less the first value above the bin before it, and its count. At the end the counts
-/// that full bins have lost.
+/// The bins with counts. For each bin: its lowest value minus the first value above the previous bin, and its count. The counts that full
+/// bins have lost follow at the end.
 fn write_bins(histogram: &Histogram<u32>, to: &mut Writer) {
     histogram.iter_recorded().count().write(to);
     let (mut next, mut lost) = (0, histogram.len());
@@ -219,13 +219,13 @@ fn read_bins(from: &mut Reader<'_>, most: u64) -> Result<Histogram<u32>, WireErr
     Ok(histogram)
 }
 
-/// Memory of a histogram up to this value: 1,024 counts for each power of two above 1,024.
+/// Memory of a histogram up to this value: 1,024 counts per power of two above 1,024.
 fn bytes(value: u64) -> usize {
     let octaves = (u64::BITS - value.leading_zeros()).saturating_sub(11) as usize;
     (octaves + 2) * 1_024 * size_of::<u32>()
 }
 
-/// The figures beside the bins do not contradict them.
+/// Checks that the bins and the other figures are consistent.
 fn check(histogram: &Histogram<u32>, beyond: u64, totals: &Totals) -> Result<(), WireError> {
     let is_valid = match histogram.len() {
         0 => beyond == 0 && *totals == Totals::default(),

@@ -1,5 +1,4 @@
-//! The times between the tokens of one answer, in little memory: there is one for each token of each request under way.
-//! Pure.
+//! The times between the tokens of one answer, in little memory: there is one time per token of each request in flight. Pure.
 
 use std::time::Duration;
 
@@ -38,7 +37,7 @@ impl InterTokenTimes {
         })
     }
 
-    /// The same in nanoseconds.
+    /// The same times in nanoseconds.
     pub fn nanos(&self) -> impl Iterator<Item = u64> + '_ {
         self.0.iter().map(|gap| match gap & LONG {
             0 => u64::from(*gap) * TICK.as_nanos() as u64,

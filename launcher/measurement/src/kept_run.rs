@@ -1,7 +1,7 @@
-//! A load as it is kept for a later analysis: its measurement, and what the launcher found beside it. Pure.
+//! A stored load for a later analysis: its measurement, and the other findings of the launcher. Pure.
 //!
-//! In a stream it is a row of forms of [`crate::wire`]: the head first, then the records and the entries of the tape in parts, so that
-//! writing takes no more memory than a part.
+//! A stream contains a sequence of [`crate::wire`] forms: first the head, then the records and the entries of the tape in parts. Writing
+//! therefore needs only the memory for one part.
 
 use std::io::{self, Read, Write};
 
@@ -15,9 +15,9 @@ use crate::{
     },
 };
 
-/// Records in a part.
+/// Records per part.
 const PART: usize = 4_096;
-/// The most recorders of a load: one per load thread.
+/// Maximum recorders of a load: one per load thread.
 const MAX_RECORDERS: usize = 4_096;
 
 /// A load with every record, for a later analysis.
@@ -42,7 +42,7 @@ struct Head {
     chunks: Vec<u64>,
 }
 
-/// What the launcher found outside of the measurement.
+/// Findings of the launcher outside the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Doubts, one sentence each.
@@ -78,7 +78,7 @@ impl KeptRun {
         Some(KeptRun { head, records, tape })
     }
 
-    /// Whether it has all that another analysis needs.
+    /// Whether it has all data that another analysis needs.
     pub fn is_whole(&self) -> bool {
         self.head.is_whole && self.head.left_out == 0
     }
@@ -88,7 +88,7 @@ impl KeptRun {
         &self.records
     }
 
-    /// The load with its records, and what was found beside it.
+    /// The load with its records, and the other findings.
     pub fn into_load(self) -> (LoadResult, Findings) {
         let Head { mut load, findings, .. } = self.head;
         load.recorder.records = Some(self.records);
@@ -96,10 +96,10 @@ impl KeptRun {
         (load, findings)
     }
 
-    /// Writes it in many small parts.
+    /// Writes the load in many small parts.
     ///
     /// # Errors
-    /// The stream does not take them.
+    /// The stream cannot be written.
     pub fn write(&self, to: &mut dyn Write) -> io::Result<()> {
         write_form(&self.head, to)?;
         let mut all = self.records.with_figures();
@@ -116,10 +116,10 @@ impl KeptRun {
         Ok(())
     }
 
-    /// Reads what [`KeptRun::write`] wrote. `memory`: about the most that it may take, in bytes.
+    /// Reads the output of [`KeptRun::write`]. `memory`: about the maximum that the load may take, in bytes.
     ///
     /// # Errors
-    /// The stream cannot be read, is no such load, was cut or changed, is of another version, or needs more memory.
+    /// The stream cannot be read, contains no such load, was truncated or changed, has another version, or needs more memory.
     pub fn read(from: &mut dyn Read, memory: usize) -> Result<KeptRun, StreamError> {
         let head: Head = read_form(from, memory)?;
         let mut left = memory;

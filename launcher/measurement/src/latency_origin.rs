@@ -1,10 +1,10 @@
-//! Where the headline latencies of a stage start to count. Pure.
+//! The time from which the headline latencies of a stage count. Pure.
 
 use workload_profiles::{loadgen::Scenario, workload::Load};
 
 use crate::wire::variants;
 
-/// Where a latency starts to count.
+/// The time from which a latency counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LatencyOrigin {
     /// When the schedule wanted the request sent: open-loop load. Free of coordinated omission.
@@ -14,7 +14,7 @@ pub enum LatencyOrigin {
 }
 
 impl LatencyOrigin {
-    /// The clock of the headline latencies of a stage.
+    /// The origin of the headline latencies of a stage.
     pub fn from_load(load: &Load) -> LatencyOrigin {
         match load {
             Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } | Load::Users { .. } => {

@@ -1,7 +1,7 @@
-//! What a run measured: the record of each request, counts and histograms, windows, and what the machine did meanwhile.
-//! Pure, so that a program without the load engine can read and merge measurements.
+//! The measurement of a run: the record of each request, counts and histograms, windows, and how the machine affected the launcher. Pure, so
+//! that a program without the load engine can read and merge measurements.
 //!
-//! The modules form layers; each may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`,
+//! The modules form layers; each may use earlier ones: `record`, `latency_origin`, `histogram`, `inter_token_times`,
 //! `schedule`, `output`, `server_identity`, `rows_used`, `resends`; `phase`, `window`, `vitals`; `recorder`; `load_result`; `kept_run`. Each type
 //! lists its fields for `wire`, the binary form of a measurement.
 

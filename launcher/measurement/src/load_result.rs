@@ -1,4 +1,4 @@
-//! What a load measured, with everything that the engine decided while it ran. Pure.
+//! The measurement of a load, with all decisions of the engine while it ran. Pure.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer, fields, form},
 };
 
-/// What the engine decided on a stage while the load ran.
+/// Decisions of the engine about a stage while the load ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StageResult {
-    /// The rate that earlier stages gave, or why the stage was not run; `None` if its rate was known before the run, and
-    /// for a stage that was never reached.
+    /// The rate that earlier stages determined, or why the stage was not run. `None` if its rate was known before the run, and for a stage
+    /// that was never reached.
     pub measured_rate: Option<Result<RequestRate, NotMeasured>>,
     /// The stop rule that ended it.
     pub ended_by: Option<RuleEnd>,
@@ -32,14 +32,14 @@ pub struct LoadResult {
     pub zero: Duration,
     /// Time of day at time zero.
     pub started: jiff::Timestamp,
-    /// The phases, one for each stage; `None` for a stage that is no phase.
+    /// The phases, one entry per stage; `None` for a stage that is not a phase.
     pub phases: Vec<Option<IssuedPhase>>,
-    /// One entry for each stage.
+    /// One entry per stage.
     pub stages: Vec<StageResult>,
     /// Why the load ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
-    /// Requests that were due when the load was stopped, and that were never sent. They also count as cancelled, in the
-    /// figures or among the excluded requests. Requests that were due later are counted nowhere.
+    /// Requests that were due when the load was stopped, but were never sent. They also count as cancelled, in the figures or among the
+    /// excluded requests. Requests that were due later are not counted.
     pub unissued: u64,
     /// Requests that were issued.
     pub issued: u64,
@@ -49,12 +49,12 @@ pub struct LoadResult {
     pub own_cpu: Duration,
     /// CPU time and receive delays of each worker, by stage.
     pub workers: Vec<WorkerVitals>,
-    /// What the machine did to the process during the load.
+    /// How the machine affected the process during the load.
     pub vitals: Vitals,
     /// From time zero to the end of the last request.
     pub wall: Duration,
-    /// What is known only after the load: which stages ended with the rows of the data set, and how many rows or sessions were sent more
-    /// than once.
+    /// Facts that are known only after the load: which stages ended with the rows of the data set, and how many rows or sessions were sent
+    /// more than once.
     pub notices: Vec<Notice>,
 }
 
@@ -83,7 +83,7 @@ pub enum NotMeasured {
 pub struct RuleEnd {
     /// Index of the rule in the workload.
     pub rule: u32,
-    /// When the request ended that was one too many, on the clock of the run.
+    /// When the request ended that fulfilled the rule, on the clock of the run.
     pub at: Duration,
 }
 

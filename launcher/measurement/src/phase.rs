@@ -24,13 +24,13 @@ pub enum StopReason {
 /// Why a phase issues no more queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseEnd {
-    /// Enough queries for long enough, or all there were where that is enough.
+    /// Enough queries were issued for long enough, or all queries were issued if that suffices.
     Natural,
     /// All drawn queries are issued, and the minimum query count or duration is not reached.
     RanOut,
     /// The phase has a maximum number of queries.
     MaxQueryCount {
-        /// Issued until then.
+        /// Queries issued so far.
         issued: u64,
     },
     /// The phase has a maximum duration.
@@ -40,9 +40,9 @@ pub enum PhaseEnd {
     },
     /// The phase has a maximum number of incomplete queries.
     TooManyOutstanding {
-        /// Issued until then.
+        /// Queries issued so far.
         issued: u64,
-        /// Of these, not complete.
+        /// The number of incomplete queries among them.
         outstanding: u64,
     },
     /// The run was stopped.
@@ -58,11 +58,11 @@ pub struct IssuedPhase {
     pub end: Option<PhaseEnd>,
 }
 
-/// The queries of a stage, drawn before the load begins, and the rules that end it. A query has one or more samples: rows of the data
-/// set that are sent together. Request i of the stage sends sample i of the phase. The phase is judged by the record of each request:
-/// a load with a phase keeps all of them.
+/// The queries of a stage, drawn before the load begins, and the rules that end it. A query has one or more samples: rows of the data set
+/// that are sent together. Request i of the stage sends sample i of the phase. The records of all requests decide the result of a phase, so a
+/// load with a phase keeps all of them.
 ///
-/// The load calls these methods on its threads, at most a few times per request. They return at once.
+/// The load calls these methods on its threads, at most a few times per request. They must return immediately.
 pub trait Phase: Debug + Send + Sync {
     /// Number of queries, at least 1.
     fn query_count(&self) -> u64;
@@ -76,16 +76,16 @@ pub trait Phase: Debug + Send + Sync {
     /// Rows that the data set must have.
     fn row_count(&self) -> u64;
 
-    /// The most requests under way at once, at least 1; `None`: no bound.
+    /// Maximum requests in flight, at least 1; `None`: no bound.
     fn max_concurrency(&self) -> Option<u32>;
 
-    /// Samples of one request, at least 1, for a phase that sends static batches; `None`: each sample has a request of its own.
+    /// Samples per request, at least 1, for a phase that sends static batches; `None`: one request per sample.
     fn batch_size(&self) -> Option<u32>;
 
     /// Whether the output of a request is kept.
     fn keeps_output(&self, request: u64) -> bool;
 
-    /// When the requests are due; `None`: a query is due when the query before it is complete.
+    /// When the requests are due; `None`: a query is due when the previous query is complete.
     fn schedule(&self) -> Option<Schedule>;
 
     /// Whether the phase has rules, so that it may end before all its queries are issued.
@@ -94,14 +94,14 @@ pub trait Phase: Debug + Send + Sync {
     /// Whether rules may end the phase before the end of its schedule.
     fn may_end_before_schedule(&self) -> bool;
 
-    /// Whether the phase ends with the query that was issued last, the `issued`th, which left `elapsed` after the start of the phase.
-    /// `outstanding` returns how many queries are not complete.
+    /// Whether the phase ends after the last issued query. `issued`: number of queries so far. `elapsed`: when the last query left, from the
+    /// start of the phase. `outstanding` returns the number of incomplete queries.
     fn after(&self, issued: u64, elapsed: Duration, outstanding: &dyn Fn() -> u64) -> Option<PhaseEnd>;
 
     /// Why the phase ends when all its queries are issued; `None`: it has no rules.
     fn at_the_end(&self) -> Option<PhaseEnd>;
 
-    /// Counts a request that has ended, of a phase that began at `began`.
+    /// Counts a request that has ended. `began`: when the phase began.
     fn ended(&self, record: &RequestRecord, began: Duration);
 
     /// Number of requests.

@@ -13,7 +13,7 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer, fields, variants},
 };
 
-/// What became of a request. Every request that was due has exactly one outcome.
+/// How a request ended. Every request that was due has exactly one outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestOutcome {
@@ -23,7 +23,7 @@ pub enum RequestOutcome {
     Empty,
     /// Status 400 or above, or an error object in place of an answer.
     HttpError(u16),
-    /// The stream ended early, held an error, or held data that is no event.
+    /// The stream ended early, contained an error, or contained data that is not an event.
     BrokenStream,
     /// The request, or a part of it, took longer than a timeout allows: see [`Limit`].
     Timeout,
@@ -31,11 +31,11 @@ pub enum RequestOutcome {
     ConnectError,
     /// In flight, or not yet sent, when the run was stopped.
     Cancelled,
-    /// Its client disconnected, as the profile demands for some requests.
+    /// Its client disconnected, as the profile requires for some requests.
     Abandoned,
     /// In flight, or not yet sent, when its stage or its window ended according to the profile.
     Incomplete,
-    /// Not sent, because a request of its session before it had failed.
+    /// Not sent, because an earlier request of its session had failed.
     Skipped,
     /// The launcher itself could not send it.
     ClientError,
@@ -47,12 +47,12 @@ impl RequestOutcome {
         self == RequestOutcome::Ok
     }
 
-    /// Whether the answer came to its end, with or without content.
+    /// Whether the answer is complete, with or without content.
     pub fn is_complete(self) -> bool {
         matches!(self, RequestOutcome::Ok | RequestOutcome::Empty)
     }
 
-    /// Whether it tells something about the server: it ended well, or it failed.
+    /// Whether it is evidence about the server: the request ended well, or it failed.
     pub fn is_decided(self) -> bool {
         !matches!(
             self,
@@ -81,7 +81,7 @@ impl RequestOutcome {
     }
 }
 
-/// The outcomes that have one name each.
+/// The outcomes that have exactly one name each.
 const PLAIN: [RequestOutcome; 10] = [
     RequestOutcome::Ok,
     RequestOutcome::Empty,
@@ -96,7 +96,7 @@ const PLAIN: [RequestOutcome; 10] = [
 ];
 
 impl RequestOutcome {
-    /// The outcome with a name that [`RequestOutcome::name`] gave.
+    /// The outcome for a name from [`RequestOutcome::name`].
     pub fn from_name(name: &str) -> Option<RequestOutcome> {
         match name.strip_prefix("http_") {
             Some(code) => code.parse().ok().map(RequestOutcome::HttpError),
@@ -140,14 +140,14 @@ pub enum Cause {
     Refused,
     /// The server reset the connection.
     Reset,
-    /// The server closed a connection without a byte of an answer: a new connection, or a kept one which had the
-    /// request for longer than the race between a request and a closing keep-alive connection lasts.
+    /// The server closed a connection without a byte of an answer. It was a new connection, or a kept connection that had the request for
+    /// longer than the race between a request and a closing keep-alive connection lasts.
     Closed,
     /// The server closed kept connections in this way more often than keep-alive explains.
     KeptClosed,
     /// No route leads to the address.
     Unreachable,
-    /// The name has no address, or none to which the launcher may connect.
+    /// The name has no address, or no address to which the launcher may connect.
     Address,
     /// The operating system gave up waiting.
     TimedOut,
@@ -202,7 +202,7 @@ impl Cause {
         }
     }
 
-    /// The cause of an error of a socket.
+    /// The cause of a socket error.
     pub fn from_io(error: &io::Error) -> Cause {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Cause::Refused,
@@ -216,7 +216,7 @@ impl Cause {
     }
 }
 
-/// The place of a request in its session.
+/// The position of a request in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn {
     /// Number of the session in its stage, from 0.
@@ -225,7 +225,7 @@ pub struct Turn {
     pub number: NonZeroU32,
 }
 
-/// An index of a short list, such as that of the traffic classes. An `Option` of it is as small as it is: it is kept plus one.
+/// An index in a short list, such as the list of traffic classes. It is stored plus one, so that an `Option` of it has the same size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListIndex(NonZeroU16);
 
@@ -246,18 +246,18 @@ impl ListIndex {
 pub struct RequestRecord {
     /// Index of its stage in the workload.
     pub stage: u32,
-    /// Number of the request in its stage, from 0. Where the load starts sessions, it is that of the session.
+    /// Number of the request in its stage, from 0. If the load starts sessions, the number of the session.
     pub number: u64,
     /// Index of its traffic class in the workload; `None` if there are none.
     pub class: Option<ListIndex>,
-    /// Its place in its session; `None` if it belongs to none.
+    /// Its position in its session; `None` if it belongs to no session.
     pub turn: Option<Turn>,
-    /// Index of the server that was chosen for it, before a connection was opened; `None` if there is one, or it never came to that.
+    /// Index of the server that was chosen for it, before a connection was opened; `None` if there is only one server, or none was chosen.
     pub replica: Option<ListIndex>,
-    /// When the schedule wanted it sent; in a closed loop, when its slot became free. A turn of a session is due at the earliest when the
-    /// requests that it follows have ended and its think time is over.
+    /// When the schedule wanted it sent; in a closed loop, when its slot became free. A turn of a session is due at the earliest when its
+    /// predecessors have ended and its think time is over.
     pub scheduled: Duration,
-    /// When it was handed to the socket; `None` if it never was.
+    /// When it was handed to the socket; `None` if this never happened.
     pub sent: Option<Duration>,
     /// How long it waited for its permit; `None` if the load does not limit its concurrency.
     pub permit_wait: Option<Duration>,
@@ -272,21 +272,21 @@ pub struct RequestRecord {
     pub requested_input_tokens: Option<u32>,
     /// Requested output length in tokens; `None` if the server decides.
     pub requested_output_tokens: Option<u32>,
-    /// Prompt length by the server's usage.
+    /// Prompt length according to the server's usage.
     pub input_tokens: Option<u32>,
-    /// Tokens of the prompt in the server's prefix cache, by its usage.
+    /// Tokens of the prompt in the server's prefix cache, according to its usage.
     pub cached_tokens: Option<u32>,
-    /// Output length by the server's usage, unless that is impossible.
+    /// Output length according to the server's usage, unless the usage is impossible.
     pub output_tokens: Option<u32>,
     /// Events with content. They equal the output tokens only if the server sends each token in its own event.
     pub content_events: u32,
 }
 
-/// A long load keeps many millions of them.
+/// A long load keeps many millions of records.
 const _: () = assert!(size_of::<RequestRecord>() <= 168);
 
 impl RequestRecord {
-    /// How late it was sent, without the wait for its permit.
+    /// How late it was sent, excluding the wait for its permit.
     pub fn send_lag(&self) -> Option<Duration> {
         self.sent.map(|sent| sent.saturating_sub(self.scheduled).saturating_sub(self.permit_wait.unwrap_or_default()))
     }
@@ -296,7 +296,7 @@ impl RequestRecord {
         self.output_tokens.unwrap_or(self.content_events)
     }
 
-    /// When its latencies start to count.
+    /// The time from which its latencies count.
     pub fn start(&self, origin: LatencyOrigin) -> Duration {
         match origin {
             LatencyOrigin::Scheduled => self.scheduled,
@@ -340,14 +340,14 @@ impl RequestRecord {
         self.latency_sent().filter(|_| osl > 0).map(|it| it / osl)
     }
 
-    /// NTPOT by the formula of llm-d-benchmark: TTFT / OSL + TPOT, from sending; `None` below two tokens. It is larger than
-    /// [`RequestRecord::ntpot`] by TPOT / OSL.
+    /// NTPOT by the formula of llm-d-benchmark: TTFT / OSL + TPOT, from sending; `None` below two tokens. It exceeds [`RequestRecord::ntpot`]
+    /// by TPOT / OSL.
     pub fn ntpot_of_llmd(&self) -> Option<Duration> {
         let tpot = self.tpot()?;
         Some(self.ttft_sent()? / self.osl() + tpot)
     }
 
-    /// The times between two tokens: OSL - 1; `None` below two tokens.
+    /// The number of gaps between tokens: OSL - 1; `None` below two tokens.
     pub fn gaps(&self) -> Option<u32> {
         self.osl().checked_sub(1).filter(|gaps| *gaps > 0)
     }

@@ -5,11 +5,11 @@ use crate::wire::fields;
 /// How the rows of a data set were used in a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsUsed {
-    /// Rows that the load chooses from; of conversations, conversations.
+    /// Rows from which the load chooses; conversations, if the rows are conversations.
     pub rows: u64,
-    /// Rows that were sent, each time that one was, warm-up included.
+    /// Rows that were sent, including repetitions and the warm-up.
     pub begun: u64,
-    /// Of these, the different ones.
+    /// Distinct rows among them.
     pub distinct: u64,
 }
 
@@ -19,7 +19,7 @@ impl RowsUsed {
         self.begun.saturating_sub(self.distinct)
     }
 
-    /// How often the load went through the rows; `None` without rows.
+    /// How many times the load used all rows; `None` without rows.
     pub fn passes(self) -> Option<f64> {
         (self.rows > 0).then(|| self.begun as f64 / self.rows as f64)
     }

@@ -1,5 +1,5 @@
-//! Decides which requests of a stage are in its figures. Pure. The decision about a request needs only the request and
-//! bounds that are known when its stage begins, so that no record has to be kept.
+//! Decides which requests of a stage are in its figures. Pure. The decision about a request needs only the request and bounds that are known
+//! when its stage begins. So no record needs to be kept.
 
 use std::time::Duration;
 
@@ -47,9 +47,9 @@ pub struct StageWindow {
     first: (u64, Duration),
     /// Number and time of the first request of the cool-down.
     end: (Option<u64>, Option<Duration>),
-    /// When the stage is over; `None` if its requests decide.
+    /// When the stage ends; `None` if its requests determine the end.
     over: Option<Duration>,
-    /// Requests of the stage; `None` if time or answers decide.
+    /// Requests of the stage; `None` if time or answers determine the number.
     count: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Opened {
     pub(crate) start: Duration,
 }
 
-/// Why a stage cannot have other margins once it was run.
+/// Why the margins of a stage cannot be changed after its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MarginError {
     #[error("its requests decide when it is over, so that its cool-down is a number of requests; give a number")]
@@ -87,7 +87,7 @@ impl StageWindow {
     /// The window of the same stage after its run, with the margins of `stage`.
     ///
     /// # Errors
-    /// The window needs more than is known after the run.
+    /// The window needs data that is not known after the run.
     pub fn with_margins(&self, stage: &Stage) -> Result<StageWindow, MarginError> {
         let is_count = |it: Option<Margin>| matches!(it, Some(Margin::Count(_)));
         let is_timed = self.kind != Window::All;
@@ -96,7 +96,7 @@ impl StageWindow {
             Some(Margin::Count(_)) if self.count.is_none() => return Err(MarginError::NoCount),
             _ => {}
         }
-        // The window `all` asks only whether a request comes before another one, and their numbers tell that.
+        // The window `all` needs only the order of requests, which their numbers show.
         if is_timed && (is_count(stage.warm_up) || is_count(stage.cool_down)) {
             return Err(MarginError::NoTime);
         }
@@ -106,7 +106,7 @@ impl StageWindow {
         Ok(self.of_margins(stage, |_| None))
     }
 
-    /// `due`: when a request is due, from the start of the stage; `None` where it is due when a slot becomes free.
+    /// `due`: when a request is due, from the start of the stage; `None` if it is due when a slot becomes free.
     fn of_margins(&self, stage: &Stage, due: impl Fn(u64) -> Option<Duration>) -> StageWindow {
         let StageWindow { over, count, .. } = *self;
         let first = match stage.warm_up {
@@ -127,7 +127,7 @@ impl StageWindow {
         StageWindow { first, end, ..*self }
     }
 
-    /// When the stage is over, from its start; `None` if its requests decide.
+    /// When the stage ends, from its start; `None` if its requests determine the end.
     pub fn over(&self) -> Option<Duration> {
         self.over
     }
@@ -142,7 +142,7 @@ impl StageWindow {
         self.part_of(start, request.number, request.scheduled, request.ended)
     }
 
-    /// The part to which something belongs that was due and ended at these times, on the clock of the run.
+    /// The part for a number and these due and end times, on the clock of the run.
     pub fn part_of(&self, start: Duration, number: u64, due: Duration, ended: Duration) -> WindowPart {
         let (due, ended) = (due.saturating_sub(start), ended.saturating_sub(start));
         let if_so = |part: WindowPart, belongs: bool| if belongs { part } else { WindowPart::Counted };
@@ -158,8 +158,8 @@ impl StageWindow {
         }
     }
 
-    /// The part to which a request belongs that was never sent: by its number, and by the time when it was due from the
-    /// start of the stage. `due`: `None` if that time is not known; then the number alone decides.
+    /// The part of a request that was never sent, according to its number and its due time from the start of the stage. `due`: `None` if that
+    /// time is not known; then only the number decides.
     pub fn part_of_unissued(&self, number: u64, due: Option<Duration>) -> WindowPart {
         if number < self.first.0 || due.is_some_and(|due| due < self.first.1) {
             return WindowPart::WarmUp;
@@ -172,13 +172,13 @@ impl StageWindow {
         if cooling { WindowPart::CoolDown } else { WindowPart::Counted }
     }
 
-    /// Start and end of a window that counts what happens within it, on the clock of the run; `None` for other windows.
+    /// Start and end of a window that counts the events within it, on the clock of the run; `None` for other windows.
     pub fn bounds(&self, start: Duration) -> Option<(Duration, Duration)> {
         let close = self.close().filter(|_| self.kind == Window::Cut)?;
         Some((start.saturating_add(self.first.1), start.saturating_add(close.max(self.first.1))))
     }
 
-    /// Whether it counts each token by the time of its arrival.
+    /// Whether the window counts each token by its arrival time.
     pub(crate) fn counts_arrivals(&self) -> bool {
         self.kind == Window::Cut
     }
@@ -188,7 +188,7 @@ impl StageWindow {
     }
 }
 
-/// When all requests of a stage have been due: after its duration, or with its last request if that is later.
+/// When all requests of a stage have been due: after its duration, or at its last request if that is later.
 fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
     let duration = match load {
         Load::Open { duration, .. } | Load::Closed { duration, .. } | Load::Users { duration, .. } => {
@@ -216,7 +216,7 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    /// One request a second for ten seconds, due 0 to 9 s after the start.
+    /// One request per second for ten seconds, due 0 to 9 s after the start.
     fn open() -> Load {
         let rate = Rate::Steady(RequestRate::try_from(1.0).unwrap());
         let duration = Some(Span(secs(10)));
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// The parts of requests (number, due, ended) of a stage that begins at 100 s. Times count from there.
+    /// The parts of requests (number, due, ended) in a stage that begins at 100 s. Times count from that start.
     fn check(
         load: Load,
         kind: Window,
@@ -339,7 +339,7 @@ mod tests {
             assert_eq!(parts(open(), kind, by_count, |it| Some(secs(it))), edges);
         }
         assert_eq!(parts(closed(Some(10), None), Window::All, by_count, |_| None), edges);
-        // The time at which a slot of a closed loop would have sent it is not known.
+        // The time at which a closed-loop slot would have sent it is not known.
         assert_eq!(parts(closed(Some(10), None), Window::All, (span(2), None), |_| None), [Counted; 4]);
         assert_eq!(parts(open(), Window::All, (Some(Margin::All), None), |it| Some(secs(it))), [WarmUp; 4]);
     }

@@ -1,4 +1,4 @@
-//! Documents for tests: `fixtures/report.json` is the report of a release without the fields that only panels need.
+//! Documents for tests: `fixtures/report.json` is the report of a release, without the fields that only panels need.
 
 use document::ReportDocument;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(crate) fn read(document: &Value) -> ReportDocument {
     ReportDocument::read(&document.to_string()).unwrap()
 }
 
-/// The same run with all that panels draw, in bins of half a second.
+/// The same run with all data for panels, in bins of half a second.
 pub(crate) fn full() -> Value {
     let mut document = older();
     let times = json!({"count": [3, 0], "p50": [40.0, null], "p90": [50.0, null], "p99": [60.0, null]});
@@ -76,7 +76,7 @@ pub(crate) struct Level {
     pub(crate) count: u64,
 }
 
-/// A run with a stage for each level, named by its number.
+/// A run with one stage per level, named by its number.
 pub(crate) fn sweep(levels: &[Level]) -> Value {
     let mut document = older();
     let stage = document["stages"][0].clone();

@@ -1,7 +1,7 @@
-//! What every page has around its content: its policy, its styles and its script.
+//! The frame of every page around its content: its policy, its styles and its script.
 //!
-//! A page is one file without a network. Its policy (Content-Security-Policy) allows nothing but the one style element and the one script
-//! that it names by their digests: a text from outside that came through unescaped would still not run.
+//! A page is one file that works without a network. Its policy (Content-Security-Policy) allows only the one style element and the one script,
+//! which it names by their digests. Even if text from outside were not escaped, it would not run.
 
 use charts::{Figure, Size};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use tera::{Context, Tera};
 
 use crate::PageError;
 
-/// A page: its template extends `frame.html`, and sees `view`.
+/// A page. Its template extends `frame.html`, and reads `view`.
 pub(crate) struct Frame<'a, V> {
     pub(crate) title: &'a str,
     pub(crate) template: &'a str,
@@ -20,7 +20,7 @@ const FRAME: &str = include_str!("frame.html");
 const TABLE: &str = include_str!("table.html");
 const STYLE: &str = include_str!("page.css");
 
-/// The text of a page. Every value is escaped but style, script and figures.
+/// The text of a page. Every value is escaped except style, script and figures.
 pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageError> {
     let mut tera = Tera::default();
     tera.autoescape_on(vec![".html"]);

@@ -1,4 +1,4 @@
-//! `report.json` and comparisons as pages of HTML, and their figures. Pure: a document in, text out.
+//! HTML pages of `report.json` and of comparisons, with their figures. Pure: a document in, text out.
 
 pub mod comparison;
 #[cfg(test)]
@@ -10,7 +10,7 @@ pub mod startup;
 mod table;
 mod text;
 
-/// A page cannot be made of a document.
+/// The page of a document cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot render the page: {0}; this is a defect of benchwright: report it with this message and report.json")]
 pub struct PageError(#[from] tera::Error);

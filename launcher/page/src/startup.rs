@@ -1,9 +1,9 @@
-//! How servers started, as a drawing: a bar for each part of a start and each column.
+//! How servers started, as a drawing: one bar per part of a start and column.
 
 use charts::svg::{Ranked, Ranking};
 use report::startup::{Column, parts};
 
-/// The bars of the parts, in the order of a start. A part that no start of a column has is left out there.
+/// The bars of the parts, in the order of a start. A column lacks a part that none of its starts has.
 pub fn ranking(columns: &[Column<'_>]) -> Ranking {
     let bars = parts(columns).into_iter().flat_map(|part| {
         let mut name = if part.is_nested { format!("- {}", part.name) } else { part.name };

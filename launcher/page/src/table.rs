@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::text::heading;
 
-/// The most rows of a table. A run of more stages than this shows the first ones, and says so.
+/// Maximum number of rows of a table. A run with more stages shows the first ones, and a note.
 pub(crate) const MAX_ROWS: usize = 200;
-/// The longest text of a cell or a line, in characters: error texts and names come from outside.
+/// Maximum length of a cell or a line, in characters: error texts and names come from outside.
 const MAX_TEXT: usize = 400;
-/// The most lines below a table, with those that they quote.
+/// Maximum number of lines below a table, including quoted lines.
 const MAX_LINES: usize = 100;
-/// The longest command, in characters: those of engines have many options.
+/// Maximum length of a command, in characters: commands of engines have many options.
 const MAX_CODE: usize = 1_000;
 
 /// A table with a heading and a caption. Its first column names the row.
@@ -25,17 +25,17 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
     /// Lines below it.
     lines: Vec<Line>,
-    /// Sentences below these.
+    /// Sentences below the lines.
     pub(crate) remarks: Vec<String>,
 }
 
-/// A line below a table. What is empty is not shown.
+/// A line below a table. Empty parts are not shown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Line {
     pub(crate) text: String,
-    /// Behind the text, in a fixed font.
+    /// After the text, in a fixed-width font.
     pub(crate) code: String,
-    /// A log, as a path from the page: a link. It must not come from outside.
+    /// A log, as a relative link from the page. It must not come from outside.
     pub(crate) file: String,
     /// At the end, in brackets.
     pub(crate) after: String,
@@ -46,7 +46,7 @@ pub(crate) struct Line {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Column {
     name: String,
-    /// Numbers stand on the right.
+    /// Numbers are right-aligned.
     numeric: bool,
 }
 
@@ -85,7 +85,7 @@ impl Table {
         self.numbers(figures.into_iter().map(heading))
     }
 
-    /// The first [`MAX_ROWS`] rows, each with a cell for each column.
+    /// The first [`MAX_ROWS`] rows, with one cell per column.
     pub(crate) fn rows(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Table {
         let mut left_out = 0_usize;
         for row in rows {
@@ -101,7 +101,7 @@ impl Table {
         self
     }
 
-    /// The first of these lines, [`MAX_LINES`] with those that they quote.
+    /// The first of these lines, up to [`MAX_LINES`] including quoted lines.
     pub(crate) fn lines(mut self, lines: impl IntoIterator<Item = Line>) -> Table {
         let (mut room, mut left_out) = (MAX_LINES, 0_usize);
         for Line { text, code, file, after, mut quote } in lines {
@@ -133,7 +133,7 @@ impl Table {
     }
 }
 
-/// Lines from outside, not too long and not too many.
+/// Lines from outside, bounded in length and number.
 pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut shown: Vec<String> = Vec::new();
     let mut left_out = 0_usize;
@@ -146,7 +146,7 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     shown
 }
 
-/// A text from outside, not too long, and on one line.
+/// A text from outside on one line, with bounded length.
 pub(crate) fn cut(text: &str) -> String {
     cut_at(text, MAX_TEXT)
 }

@@ -1,4 +1,4 @@
-//! Figures as a page shows them.
+//! Figures as shown on a page.
 
 use std::fmt::Display;
 
@@ -7,9 +7,9 @@ use figures::{Figure, text::Style};
 
 pub(crate) use figures::text::{percentile, percents, signed_percent};
 
-/// How figures read on a page.
+/// The style of figures on a page.
 const STYLE: Style = Style::Page;
-/// What stands where nothing was measured.
+/// The placeholder for a figure that was not measured.
 pub(crate) const NOTHING: &str = STYLE.nothing();
 
 /// A time in milliseconds in the unit that fits: `812 µs`, `81.23 ms`, `12.5 s`.
@@ -17,7 +17,7 @@ pub(crate) fn time(millis: f64) -> String {
     STYLE.time(millis)
 }
 
-/// From a time to another one: `79.9 to 83 ms`.
+/// A range of times: `79.9 to 83 ms`.
 pub(crate) fn times(low: f64, high: f64) -> String {
     STYLE.times(low, high)
 }
@@ -27,7 +27,7 @@ pub(crate) fn number(value: f64) -> String {
     STYLE.number(value)
 }
 
-/// From a rate or a quantity to another one.
+/// A range of rates or quantities.
 pub(crate) fn numbers(low: f64, high: f64) -> String {
     STYLE.numbers(low, high)
 }
@@ -52,23 +52,23 @@ pub(crate) fn second(at: impl Display) -> String {
     format!("{} UTC", seconds.replace('T', " "))
 }
 
-/// The words with a capital letter at their beginning.
+/// The words with an initial capital.
 pub(crate) fn capitalized(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |it| it.to_uppercase().chain(letters).collect())
 }
 
-/// A figure as headings have it: `TTFT`, `Output tokens/s`.
+/// A figure in headings: `TTFT`, `Output tokens/s`.
 pub(crate) fn heading(figure: Figure) -> String {
     capitalized(&figure.label())
 }
 
-/// One statistic of a figure as headings have it: `Latency p99`.
+/// One statistic of a figure in headings: `Latency p99`.
 pub(crate) fn heading_of(figure: Figure, stat: Stat) -> String {
     capitalized(&figure.titled(stat))
 }
 
-/// One thing or several: `1 stage`, `3 stages`.
+/// A number with a noun in singular or plural: `1 stage`, `3 stages`.
 pub(crate) fn plural(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", count(number))

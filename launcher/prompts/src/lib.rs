@@ -1,5 +1,5 @@
 //! The contents of requests, for the engine and for the readers of its files. They are the [`rows`] of a data set or the prompts of a
-//! [`source`]. [`tokenizer_file`] reads the tokenizer of a model, and [`model_folder`] the files beside it. [`token_count`] counts the
+//! [`source`]. [`tokenizer_file`] reads the tokenizer of a model, and [`model_folder`] reads the files beside it. [`token_count`] counts the
 //! tokens of a text.
 
 pub mod model_folder;

@@ -1,4 +1,4 @@
-//! [I/O] Reads the folder of a model's tokenizer: `tokenizer.json` and what stands beside it.
+//! [I/O] Reads the folder of a model's tokenizer: `tokenizer.json` and the files beside it.
 
 use files::{
     file_digest::{DigestReader, FileDigest},
@@ -18,10 +18,10 @@ const CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 const TEMPLATE: &str = "chat_template.jinja";
 const TEMPLATE_JSON: &str = "chat_template.json";
-/// The most bytes of each of these files: many times the largest.
+/// Maximum size of each of these files, in bytes: many times the largest known file.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Why the folder cannot be used. The message contains the cause, which is therefore no `source`.
+/// Why the folder cannot be used. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelFolderError {
     /// The tokenizer cannot be used.
@@ -33,7 +33,7 @@ pub enum ModelFolderError {
     /// A file beside it has another form.
     #[error("{path} {cause}", path = path.display())]
     Wrong { path: PathBuf, cause: ConfigError },
-    /// The tokenizer cannot encode, or does not fit its configuration.
+    /// The tokenizer cannot encode, or contradicts its configuration.
     #[error("the tokenizer {path} {cause}", path = path.display())]
     Encode { path: PathBuf, cause: TokenizerError },
     /// There is no chat template.
@@ -48,7 +48,7 @@ pub enum ModelFolderError {
 }
 
 impl ModelFolderError {
-    /// The error without words of the files. `None`: the message has none.
+    /// The error without content of the files. `None`: the message contains no such content.
     pub fn without_words(&self) -> Option<String> {
         let unusable =
             |path: &Path| Some(format!("{} cannot be used as a file of a model's tokenizer", path.display()));
@@ -63,22 +63,22 @@ impl ModelFolderError {
     }
 }
 
-/// The tokenizer of a model with what stands beside it.
+/// The tokenizer of a model with the files beside it.
 #[derive(Debug)]
 pub struct ModelFolder {
     pub tokenizer: Tokenizer,
     /// The digest of the `tokenizer.json`.
     pub digest: FileDigest,
-    /// What the files beside it say; `None`: there is no `tokenizer_config.json`.
+    /// The configuration in the files beside it; `None`: there is no `tokenizer_config.json`.
     pub config: Option<TokenizerConfig>,
-    /// What a person should look at, a sentence each.
+    /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
     folder: PathBuf,
-    /// The name of the file that holds the chat template, where there is one.
+    /// The name of the file that holds the chat template, if there is one.
     template_file: &'static str,
 }
 
-/// Reads a folder, or the folder of a `tokenizer.json`. Files that are not there are left out; only `tokenizer.json` has to be.
+/// Reads a folder, or the folder of a `tokenizer.json`. Only `tokenizer.json` is required.
 ///
 /// # Errors
 /// A file cannot be read, is larger than 16 MiB (the tokenizer: 128 MiB), or has another form.
@@ -108,7 +108,8 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
     if let Some(map) = optional(folder, SPECIAL_TOKENS)? {
         config.add_special_tokens_map(&map).map_err(wrong(SPECIAL_TOKENS))?;
     }
-    // As transformers: the file of its own wins. That in JSON is of processors, and stands in for a template that is nowhere else.
+    // Like in transformers, the separate file takes precedence. The JSON file is for processors, and is used only if the template is nowhere
+    // else.
     if let Some(source) = optional_text(folder, TEMPLATE)? {
         config.set_chat_template(source);
         model.template_file = TEMPLATE;
@@ -133,7 +134,7 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
 }
 
 impl ModelFolder {
-    /// Whether spaces before punctuation go after decoding.
+    /// Whether spaces before punctuation are removed after decoding.
     pub fn cleans_up(&self) -> bool {
         self.config.as_ref().is_some_and(|it| it.cleans_up)
     }
@@ -141,7 +142,7 @@ impl ModelFolder {
     /// The chat template for chats with or without tools.
     ///
     /// # Errors
-    /// There is none, or it is not valid.
+    /// There is no template, or it is not valid.
     pub fn chat_template(&self, has_tools: bool) -> Result<ChatTemplate, ModelFolderError> {
         let config = self.config.as_ref();
         let source = config.and_then(|it| it.chat_template(has_tools)).ok_or_else(|| {
@@ -166,7 +167,7 @@ impl ModelFolder {
     }
 }
 
-/// A file of the folder, if it is there.
+/// A file of the folder, if it exists.
 fn optional(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, ModelFolderError> {
     found(folder, name, user_file::read)
 }

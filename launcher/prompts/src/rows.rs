@@ -1,4 +1,4 @@
-//! The rows of a data set: what is sent of each, and nothing else. Pure.
+//! The rows of a data set: only the parts that are sent. Pure.
 
 /// Rows in the order in which they are sent. A row is a prompt, or the turns of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,9 +7,9 @@ pub struct Rows {
     texts: String,
     /// Prompts, or the parts of conversations, in the order of the file.
     parts: Vec<Part>,
-    /// For conversations: the end of each row in `parts`. The first part of a row is the text of the system.
+    /// For conversations: the end of each row in `parts`. The first part of a row is the system text.
     ends: Vec<usize>,
-    /// The place in the file of each row, in the order in which they are sent; `None`: the order of the file.
+    /// The index in the file of each row, in the order in which rows are sent; `None`: the order of the file.
     order: Option<Vec<u32>>,
 }
 
@@ -18,16 +18,16 @@ pub struct Rows {
 struct Part {
     /// Its end in the ids or the texts.
     end: usize,
-    /// The requested length of the answer in tokens; 0: the row does not decide.
+    /// The requested output length in tokens; 0: the row does not specify it.
     output: u32,
 }
 
-/// A message of the user in a recorded conversation.
+/// A user message in a recorded conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
     /// The text of the message.
     pub text: &'a str,
-    /// The requested length of the answer in tokens; `None`: the row does not decide.
+    /// The requested output length in tokens; `None`: the row does not specify it.
     pub output: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// Bytes of memory.
+    /// Size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.ids.len() * size_of::<u32>()
             + self.texts.len()
@@ -71,7 +71,7 @@ impl Rows {
         self.ends.push(self.parts.len());
     }
 
-    /// Sets which rows are sent, and in which order, by their places in the file.
+    /// Sets which rows are sent, and in which order, by their indices in the file.
     pub fn set_order(&mut self, order: Vec<u32>) {
         self.order = Some(order);
     }
@@ -94,17 +94,17 @@ impl Rows {
         self.place(row).map_or("", |it| self.part(it))
     }
 
-    /// The requested length of the answer of a row in tokens; `None`: the row does not decide.
+    /// The requested output length of a row in tokens; `None`: the row does not specify it.
     pub fn output(&self, row: u64) -> Option<u32> {
         self.place(row).and_then(|it| self.output_of(it))
     }
 
-    /// The text of the system in a conversation; empty where it has none.
+    /// The system text of a conversation; empty if it has none.
     pub fn system(&self, row: u64) -> &str {
         self.turn_parts(row).next().map_or("", |it| self.part(it))
     }
 
-    /// The messages of the user in a conversation; none beyond the last row.
+    /// The user messages of a conversation; none beyond the last row.
     pub fn turns(&self, row: u64) -> impl ExactSizeIterator<Item = Turn<'_>> {
         let mut parts = self.turn_parts(row);
         parts.next();
@@ -119,7 +119,7 @@ impl Rows {
         bounds.unwrap_or(0..0)
     }
 
-    /// The place of a row in the file.
+    /// The index of a row in the file.
     fn place(&self, row: u64) -> Option<usize> {
         let row = usize::try_from(row).ok()?;
         match &self.order {

@@ -1,4 +1,4 @@
-//! Prompts that are ready before the load begins, with the files that they come from.
+//! Prompts that are ready before the load begins, with their source files.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::rows::Rows;
 
 /// Prompts that are written when their requests are made. Request i of each stage sends prompt i.
 ///
-/// The engine calls these methods on the threads that send the load. They return at once.
+/// The engine calls these methods on the threads that send the load. They must return immediately.
 pub trait PromptSource: Debug + Send + Sync {
     /// Number of prompts.
     fn count(&self) -> u64;
@@ -21,7 +21,7 @@ pub trait PromptSource: Debug + Send + Sync {
     fn max_tokens(&self) -> u32;
 }
 
-/// The rows of a data set, and the files that they come from.
+/// The rows of a data set, and their source files.
 #[derive(Clone, Debug, Default)]
 pub struct ReadRows {
     /// The rows that are sent.
@@ -33,13 +33,13 @@ pub struct ReadRows {
     pub notices: Vec<Notice>,
 }
 
-/// Prompts, and the files that they come from.
+/// Prompts, and their source files.
 #[derive(Clone, Debug)]
 pub struct ReadPrompts {
     /// The prompts.
     pub source: Arc<dyn PromptSource>,
     /// Each file, with its digest.
     pub files: Vec<FileDigest>,
-    /// What is sent differently from what the files say.
+    /// How requests differ from the content of the files.
     pub notices: Vec<Notice>,
 }

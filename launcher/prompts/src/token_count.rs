@@ -7,14 +7,14 @@ use tokenizer::Tokenizer;
 /// Counts the tokens of texts.
 #[derive(Clone, Debug, Default)]
 pub enum TokenCount {
-    /// Words stand for tokens.
+    /// Words count as tokens.
     #[default]
     Words,
     Tokenizer(Arc<Tokenizer>),
 }
 
 impl TokenCount {
-    /// Tokens of a text. What the tokenizer cannot encode is counted in words.
+    /// Number of tokens in a text. Text that the tokenizer cannot encode is counted in words.
     pub fn count(&self, text: &str) -> u32 {
         let words = || text.split_whitespace().count();
         let tokens = match self {

@@ -11,9 +11,9 @@ use std::{
 
 use tokenizer::{Tokenizer, TokenizerError};
 
-/// The name that models are published with.
+/// The name under which models are published.
 const FILE_NAME: &str = "tokenizer.json";
-/// Other files with a vocabulary, which are not read, and what has the same content.
+/// Other files with a vocabulary, which are not read, and a source with the same content.
 const OTHERS: [(&str, &str); 4] = [
     (
         "tokenizer.model",
@@ -26,25 +26,25 @@ const OTHERS: [(&str, &str); 4] = [
         "is a part of a slow tokenizer; `AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)` of transformers writes tokenizer.json",
     ),
 ];
-/// The most bytes that are read: several times the largest that is published.
+/// Maximum bytes that are read: several times the largest published file.
 const MAX_BYTES: u64 = 128 << 20;
 
-/// Why the tokenizer of a workload cannot be used. The message contains the cause, which is therefore no `source`.
+/// Why the tokenizer of a workload cannot be used. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerFileError {
     /// The file cannot be read.
     #[error("cannot read the tokenizer {path}: {cause}; give the tokenizer.json of the model, or the folder that holds it", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
-    /// The folder has a tokenizer in another form.
+    /// The folder has a tokenizer in another format.
     #[error("{folder} has no {FILE_NAME}; its {name} {remedy}", folder = folder.display())]
     OtherForm { folder: PathBuf, name: &'static str, remedy: &'static str },
-    /// The file is no tokenizer.
+    /// The file is not a tokenizer.
     #[error("the tokenizer {path} {cause}", path = path.display())]
     Wrong { path: PathBuf, cause: TokenizerError },
 }
 
 impl TokenizerFileError {
-    /// The error without words of the file. `None`: the message has none.
+    /// The error without content of the file. `None`: the message contains no such content.
     pub fn without_words(&self) -> Option<String> {
         match self {
             TokenizerFileError::Wrong { path, cause: _ } => {
@@ -58,7 +58,7 @@ impl TokenizerFileError {
 /// Reads a tokenizer, and the digest of its file. `path` is a `tokenizer.json`, or a folder that holds one.
 ///
 /// # Errors
-/// The file cannot be read, has more than 128 MiB, or holds no tokenizer; the folder has a tokenizer in another form.
+/// The file cannot be read, has more than 128 MiB, or contains no tokenizer; or the folder has a tokenizer in another format.
 pub fn read(path: &Path) -> Result<(Tokenizer, FileDigest), TokenizerFileError> {
     if path.is_dir()
         && !path.join(FILE_NAME).exists()

@@ -1,4 +1,4 @@
-//! Arrays of numpy, which stay in the bytes of the file.
+//! numpy arrays, stored in the bytes of the file.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -9,7 +9,7 @@ use crate::{
     pickle::{Pickle, Seq},
 };
 
-/// The most dimensions, and the longest of them in an array without elements.
+/// Maximum dimensions, and the longest of them in an array without elements.
 const MAX_DIMENSIONS: usize = 32;
 const MAX_EMPTY: usize = 1_000_000;
 
@@ -61,7 +61,7 @@ impl<'t> Array<'t> {
         Ok(Array { dtype, shape, fortran, data })
     }
 
-    /// The lengths of its dimensions; none: it is one value.
+    /// The lengths of its dimensions; empty for a single value.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -71,13 +71,13 @@ impl<'t> Array<'t> {
         self.dtype.name()
     }
 
-    /// Elements from one place of a dimension to the next.
+    /// Distance between neighbours along a dimension, in elements.
     pub(crate) fn stride(&self, axis: usize) -> usize {
         let others = if self.fortran { self.shape.get(..axis) } else { self.shape.get(axis + 1..) };
         others.unwrap_or_default().iter().product()
     }
 
-    /// The whole array as a list; one value, if it has no dimensions.
+    /// The whole array as a list, or as a single value if it has no dimensions.
     ///
     /// # Errors
     /// It is no value.
@@ -100,7 +100,7 @@ impl<'t> Array<'t> {
         }
     }
 
-    /// Whether every element is a value, without a look at it.
+    /// Whether every element is a number, decided by the type alone.
     pub(crate) fn is_numbers(&self) -> bool {
         self.dtype.is_number()
     }

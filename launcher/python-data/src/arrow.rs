@@ -1,4 +1,4 @@
-//! Arrays of Apache Arrow as pyarrow pickles them: pandas 3 keeps every column of text in one.
+//! Apache Arrow arrays as pyarrow pickles them: pandas 3 stores each text column in one.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(crate) struct Arrow<'t> {
     pub(crate) length: usize,
     /// The first value.
     offset: usize,
-    /// A bit for each value, the lowest first: whether there is one.
+    /// One bit per value, the lowest first: whether the value is present.
     valid: Option<Cow<'t, [u8]>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a cell of a table holds.
+//! The content of a table cell.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -10,7 +10,7 @@ use crate::{
     pickle::{Call, Item, MAX_DEPTH, Node, Pickle, Seq, names::Name},
 };
 
-/// A value. Lists and maps are read as they are asked for.
+/// A value. Lists and maps are read lazily.
 #[derive(Clone, Debug)]
 pub enum Cell<'t> {
     /// `None`, `NA` or `NaT`.
@@ -19,7 +19,7 @@ pub enum Cell<'t> {
     Int(i64),
     /// Above `i64::MAX`.
     UInt(u64),
-    /// The digits of a whole number of more than 64 bits.
+    /// The digits of an integer with more than 64 bits.
     Big(String),
     /// It may be no number, or infinite.
     Float(f64),
@@ -34,7 +34,7 @@ pub enum Cell<'t> {
 /// A list, a tuple, or a part of an array.
 #[derive(Clone, Debug)]
 pub enum List<'t> {
-    /// Whole numbers below 2^32.
+    /// Integers below 2^32.
     Tokens(&'t [u32]),
     #[doc(hidden)]
     Items(Items<'t>),
@@ -52,7 +52,7 @@ pub struct Items<'t> {
     pub(crate) pickle: &'t Pickle<'t>,
 }
 
-/// Places of an array along one dimension.
+/// A range of an array along one dimension.
 #[derive(Clone, Debug)]
 pub struct Part<'t> {
     pub(crate) array: Rc<Array<'t>>,
@@ -63,7 +63,7 @@ pub struct Part<'t> {
 }
 
 impl<'t> Part<'t> {
-    /// A whole array, along its first dimension; `None`: it has none.
+    /// A whole array, along its first dimension; `None`: it has no dimensions.
     pub(crate) fn whole(array: Rc<Array<'t>>) -> Option<Part<'t>> {
         let length = *array.shape.first()?;
         Some(Part { array, axis: 0, offset: 0, length })
@@ -107,7 +107,7 @@ impl<'t> List<'t> {
     /// A value of the list; null beyond its end.
     ///
     /// # Errors
-    /// It is no value. In a table that was read, all are.
+    /// It is not a value. In a validated table all cells are values.
     pub fn get(&self, place: usize) -> Result<Cell<'t>, Problem> {
         match self {
             List::Tokens(tokens) => Ok(tokens.get(place).map_or(Cell::Null, |it| Cell::Int(i64::from(*it)))),
@@ -147,10 +147,10 @@ impl<'t> Map<'t> {
         self.len() == 0
     }
 
-    /// A key and its value; nothing beyond the end.
+    /// The key and the value at an index; `None` beyond the end.
     ///
     /// # Errors
-    /// They are no values. In a table that was read, all are.
+    /// They are not values. In a validated table all cells are values.
     pub fn get(&self, place: usize) -> Result<Option<(Cell<'t>, Cell<'t>)>, Problem> {
         match self {
             Map::Cells(pairs) => Ok(pairs.get(place).cloned()),
@@ -163,7 +163,7 @@ impl<'t> Map<'t> {
 }
 
 impl<'a> Pickle<'a> {
-    /// The value of an item. What is within a list or a dict is looked at when it is asked for.
+    /// The value of an item. The content of a list or a dict is read lazily.
     pub(crate) fn cell(&self, item: Item) -> Result<Cell<'_>, Problem> {
         let cell = match item {
             Item::None | Item::Missing => Cell::Null,
@@ -216,7 +216,7 @@ impl<'a> Pickle<'a> {
     }
 }
 
-/// A whole number of at most 64 bits as one, however many bytes it was written in.
+/// A big integer that fits into 64 bits becomes an ordinary one. Other cells do not change.
 fn whole(cell: Cell<'_>) -> Cell<'_> {
     match &cell {
         Cell::Big(digits) => {
@@ -227,8 +227,8 @@ fn whole(cell: Cell<'_>) -> Cell<'_> {
     }
 }
 
-/// Reads a value and every value in it once, and reports the first error. After that, a reader of the table meets no error in it.
-/// `depth`: how many lists and maps the value stands in. `visit` counts the values that were read, and may stop the work.
+/// Reads a value and all values in it once, and reports the first error. After that, reading the table causes no errors in it. `depth`: the
+/// number of lists and maps around the value. `visit` counts the values that were read, and may stop the work.
 ///
 /// # Errors
 /// A value cannot be read, is nested too deep, or `visit` stops.
@@ -277,8 +277,8 @@ impl Cell<'_> {
         matches!(self, Cell::Null)
     }
 
-    /// The value as JSON. What is no number is null; bytes are text, or null; a time is its number of nanoseconds; whole numbers of more than
-    /// 64 bits are texts of their digits.
+    /// The value as JSON. Non-finite numbers become null; bytes become text, or null; a time becomes its number of nanoseconds; integers with
+    /// more than 64 bits become texts with their digits.
     pub fn to_json(&self) -> Value {
         match self {
             Cell::Null => Value::Null,

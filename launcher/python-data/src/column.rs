@@ -1,4 +1,4 @@
-//! A column of a table, in the form in which pandas or numpy keeps it.
+//! A column of a table, in the storage format of pandas or numpy.
 
 use crate::{
     Cell, Problem,
@@ -10,14 +10,14 @@ use crate::{
 /// A column, or the labels of the rows.
 #[derive(Clone, Debug)]
 pub(crate) enum Column<'t> {
-    /// Places of an array along one dimension.
+    /// A range of an array along one dimension.
     Array(Part<'t>),
     /// Values, and whether each is missing.
     Masked(Box<Column<'t>>, Box<Column<'t>>),
     /// Places in the second column; -1: missing.
     Categories(Box<Column<'t>>, Box<Column<'t>>),
     Arrow(Arrow<'t>),
-    /// Arrays one after the other, each with its end.
+    /// Consecutive arrays, each with its end position.
     Chunks(Vec<(usize, Arrow<'t>)>),
     /// The first number, the step, the length.
     Range(i64, i64, usize),
@@ -28,7 +28,7 @@ pub(crate) enum Column<'t> {
     Constant(Item, usize, &'t Pickle<'t>),
     /// Several labels for each row.
     Levels(Vec<Column<'t>>),
-    /// The rows of an array of two dimensions, without what fills them up.
+    /// The rows of a two-dimensional array, without padding.
     Padded {
         rows: Part<'t>,
         lengths: Box<Column<'t>>,
@@ -96,7 +96,7 @@ impl<'t> Column<'t> {
         }
     }
 
-    /// Whether every value is one, without a look at it.
+    /// Whether all values are known to be valid without reading them.
     pub(crate) fn is_checked(&self) -> bool {
         match self {
             Column::Array(part) => part.array.is_numbers(),

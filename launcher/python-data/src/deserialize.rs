@@ -1,4 +1,4 @@
-//! Cells as values of serde: a reader of rows takes token ids one after the other, without a tree of JSON.
+//! Deserializes cells with serde: a row reader receives token ids one by one, without a JSON tree.
 
 use serde::{
     Deserializer,

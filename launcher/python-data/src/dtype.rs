@@ -25,7 +25,7 @@ pub(crate) struct Dtype {
     pub(crate) kind: Kind,
     /// Bytes of an element.
     pub(crate) size: usize,
-    /// Whether the highest byte comes first.
+    /// Whether the byte order is big-endian.
     pub(crate) big: bool,
 }
 

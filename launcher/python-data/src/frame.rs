@@ -1,4 +1,4 @@
-//! Makes a table of a DataFrame or a Series, in the forms in which pandas 1.0 to 3 writes them.
+//! Converts a DataFrame or a Series to a table, in the formats of pandas 1.0 to 3.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -12,7 +12,7 @@ use crate::{
     table::{Table, TableParts},
 };
 
-/// The most columns of a table, and how deep an index may lie within the type of another one.
+/// Maximum columns of a table, and maximum nesting of index types.
 pub(crate) const MAX_COLUMNS: usize = 10_000;
 const MAX_INDEX_DEPTH: usize = 4;
 
@@ -46,7 +46,7 @@ impl<'a> Pickle<'a> {
         Dtype::parse(code, big, unit.as_deref())
     }
 
-    /// An array of numpy; `None`: the item is none.
+    /// A numpy array; `None`: the item is not an array.
     pub(crate) fn array(&self, item: Item) -> Result<Option<Array<'_>>, Problem> {
         let wrong = || Problem::new("holds an array that is not written as numpy writes it");
         let Some(call) = self.call(item) else { return Ok(None) };
@@ -117,7 +117,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// An array of numpy, also one within an array of texts or times.
+    /// A numpy array, or the one inside an array of texts or times.
     fn plain_array(&self, item: Item) -> Result<Option<Array<'_>>, Problem> {
         if let Some((Name::Backed, state)) = self.backed(item) {
             let (array, _) = self.backing(state);
@@ -126,7 +126,7 @@ impl<'a> Pickle<'a> {
         self.array(item)
     }
 
-    /// Values of one dimension.
+    /// One-dimensional values.
     fn values(&self, item: Item, depth: usize) -> Result<Column<'_>, Problem> {
         let wrong = || Problem::new(format!("holds {} where an array belongs", self.kind(item)));
         if depth > MAX_INDEX_DEPTH {

@@ -97,7 +97,7 @@ impl<'a> Npy<'a> {
     }
 }
 
-/// A table with a column for each array of an archive, by its name.
+/// A table with one column per array in an archive, named after the array.
 ///
 /// # Errors
 /// The arrays differ in length, or one has objects of a pickle: give its file alone.
@@ -115,8 +115,8 @@ pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Proble
     numbered(columns, None)
 }
 
-/// A table of the folder that vendors make of a data set: ids filled up to one length, the lengths, and a mask that says at which end they are
-/// filled up. Without a mask, the padded end is the end where all padding has the same id. The column is `input_ids`.
+/// A table from the folder that vendors make of a data set: padded ids, the lengths, and a mask that shows which end is padded. Without a
+/// mask, the padded end is the end where all padding has the same id. The column is `input_ids`.
 ///
 /// # Errors
 /// The shapes of the arrays differ; a length exceeds the row length; or, without a mask, the padding of the rows contains several ids.
@@ -140,7 +140,7 @@ pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'
     numbered(vec![(Cell::Text(Cow::Borrowed("input_ids")), column)], None)
 }
 
-/// The header of a file, a dict of Python.
+/// The header of a file, a Python dict.
 struct Header {
     descr: String,
     fortran: bool,
@@ -170,7 +170,7 @@ impl Header {
     }
 }
 
-/// What is left of a header.
+/// The remaining part of a header.
 struct Scanner<'a>(&'a str);
 
 impl<'a> Scanner<'a> {

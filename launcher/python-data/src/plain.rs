@@ -1,4 +1,4 @@
-//! Makes a table of what is no DataFrame: dicts of lists, lists of dicts, arrays and lists.
+//! Converts data other than DataFrames to a table: dicts of lists, lists of dicts, arrays and lists.
 
 use std::{borrow::Cow, collections::HashSet, rc::Rc};
 
@@ -22,8 +22,8 @@ pub(crate) fn numbered<'t>(
 }
 
 impl<'a> Pickle<'a> {
-    /// The table that a pickle holds: a DataFrame, a Series, a dict of equally long lists (another value stands in each row), a list of dicts, an
-    /// array, or a list of values. What has no names of columns is the column `values`.
+    /// The table in a pickle: a DataFrame, a Series, a dict of equally long lists (other values repeat in each row), a list of dicts, an array,
+    /// or a list of values. Data without column names is in the column `values`.
     ///
     /// # Errors
     /// It holds none, or one that is not written as pandas and numpy write it; a cell holds no value; a value is nested deeper than 100 levels
@@ -50,7 +50,7 @@ impl<'a> Pickle<'a> {
         )))
     }
 
-    /// The whole content as a value, if it is one: tables are none.
+    /// The whole content as a value, unless it is a table.
     ///
     /// # Errors
     /// As [`Pickle::table`].

@@ -20,7 +20,7 @@ impl Problem {
     }
 }
 
-/// A word of the file in a message: at most 60 characters, with control characters replaced.
+/// A word from the file in a message: at most 60 characters, with control characters replaced.
 pub(crate) fn shown(word: &str) -> String {
     let plain = |it: char| if it.is_control() { '.' } else { it };
     let mut text: String = word.chars().take(60).map(plain).collect();

@@ -2,10 +2,10 @@
 
 use crate::{Cell, Problem, cell::check, column::Column, pickle::Pickle};
 
-/// The column of what has no names of columns.
+/// The column for data without column names.
 pub const VALUES: &str = "values";
 
-/// A table that borrows from the file. All its cells were looked at: none is an error later.
+/// A table that borrows from the file. All its cells were validated: reading them later causes no errors.
 #[derive(Clone, Debug)]
 pub struct Table<'t> {
     names: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct TableParts<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// Looks at every cell. Visits are counted by `budget`.
+    /// Validates every cell. `budget` counts the visits.
     pub(crate) fn new(parts: TableParts<'t>, budget: Option<&'t Pickle<'t>>) -> Result<Table<'t>, Problem> {
         let Some((_, first)) = parts.columns.first() else { return Err(Problem::new("holds a table without columns")) };
         let rows = first.len();

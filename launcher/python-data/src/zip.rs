@@ -9,12 +9,12 @@ use crate::{Problem, problem::shown};
 
 /// How an archive begins.
 pub const MAGIC: &[u8] = b"PK\x03\x04";
-/// The most files of an archive.
+/// Maximum files of an archive.
 const MAX_FILES: usize = 10_000;
 /// The longest end of an archive: its record and a comment.
 const MAX_END: usize = 22 + 65_535;
 
-/// The files of an archive, with their names. No more than `most` bytes of them are unpacked, all together.
+/// The files of an archive, with their names. Unpacks at most `most` bytes in total.
 ///
 /// # Errors
 /// It is no archive, is damaged, or holds more.
@@ -87,7 +87,7 @@ impl<'a> Entry<'a> {
         Some(Entry { name, method: entry.short(10)?, is_encrypted: entry.short(8)? & 1 == 1, crc, data, length })
     }
 
-    /// The content, of at most one byte more than `most`.
+    /// The content, at most one byte more than `most`.
     fn unpack(&self, most: u64) -> Result<Vec<u8>, Problem> {
         let wrong = |what: &str| Problem::new(format!("has the file {}, which {what}", shown(&self.name)));
         let mut bytes = Vec::new();

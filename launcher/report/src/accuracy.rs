@@ -1,20 +1,20 @@
-//! How good the answers of a run were, as a person reads it. The rows are of one table: in Markdown, on a terminal and on a page.
+//! How good the answers of a run were, for people. The rows form one table: in Markdown, on a terminal and on a page.
 
 use analysis::{Accuracy, AccuracyLimit};
 
 /// A file of the scored answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccuracyFile {
-    /// The name in the results folder; it may have a folder before it.
+    /// The name in the results folder; it may include a folder.
     pub name: String,
-    /// All of the file.
+    /// The content of the file.
     pub content: Vec<u8>,
 }
 
 /// The columns of [`rows`].
 pub const COLUMNS: [&str; 4] = ["accuracy", "value", "limit", "result"];
 
-/// The rows of each figure, in their order, and then of each that was not computed: one for each limit, or one without.
+/// One row per limit of each figure, or one row for a figure without limits. Then one row per figure that was not computed.
 pub fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
     let rows = |name: &str, value: &str| -> Vec<Vec<String>> {
         let row = |limit: String, met: &str| vec![name.to_owned(), value.to_owned(), limit, met.to_owned()];
@@ -46,7 +46,7 @@ pub fn headline(accuracy: &Accuracy) -> String {
     format!("check {check}: {}; {scored}{of} answers scored{failed}", verdict.name())
 }
 
-/// Why there is no verdict, why figures are not computed, and how the others came about.
+/// Why there is no verdict, why figures were not computed, and how the other figures were computed.
 pub fn notes(accuracy: &Accuracy) -> Vec<String> {
     let undecided = accuracy.reasons.iter().map(|it| format!("no verdict: {it}"));
     let doubts = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));

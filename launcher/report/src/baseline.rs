@@ -2,16 +2,16 @@
 
 use document::{ReadError, ReportDocument};
 
-/// The largest `report.json` that is read, in bytes: one with some thousand stages.
+/// The largest `report.json` that is read, in bytes: enough for some thousand stages.
 pub const MAX_BASELINE_BYTES: u64 = 64 << 20;
 
 /// Why a text cannot be a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// It is no report that this release reads.
+    /// It is not a report that this release can read.
     #[error("{0}; give the report.json of an earlier run, or its results folder")]
     NoReport(#[from] ReadError),
-    /// Its own run was not valid, or not complete.
+    /// The run of the report was not valid, or not complete.
     #[error("is of a run that is {0}, so that its figures do not count; give a valid and complete run")]
     NotValid(String),
 }
@@ -19,7 +19,7 @@ pub enum BaselineError {
 /// Reads the report of an earlier run.
 ///
 /// # Errors
-/// The text is no report, one of another format, or one whose figures do not count.
+/// The text is not a report, has another format version, or contains figures that do not count.
 pub fn parse(text: &str) -> Result<ReportDocument, BaselineError> {
     let report = ReportDocument::read(text)?;
     if !report.outcome.has_valid_figures() {

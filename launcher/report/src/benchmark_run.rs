@@ -1,6 +1,6 @@
-//! `benchmarkrun.yaml`: the BenchmarkRun that repeats a run. Its profile is the rendered one, and seed and prompt salt are those
-//! of the run, so that workload, schedule and prompts are the same. Secrets stay references, and credentials that stood in the
-//! profile are blacked out. What the file cannot say is said in the comment at its head.
+//! `benchmarkrun.yaml`: the BenchmarkRun that repeats a run. It has the rendered profile, and the seed and prompt salt of the run, so that
+//! workload, schedule and prompts are the same. Secrets stay references, and credentials in the profile are blacked out. The comment at its head
+//! lists what the file cannot express.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -20,7 +20,7 @@ use document::redact;
 /// The name of the file in a results folder.
 pub const FILE_NAME: &str = "benchmarkrun.yaml";
 
-/// What a run was made of.
+/// The inputs of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     /// The run as resolved.
@@ -29,11 +29,11 @@ pub struct Inputs<'a> {
     pub spec: &'a BenchmarkRunSpec,
     /// The profile as rendered.
     pub profile_text: &'a str,
-    /// The folder from which relative paths in the profile count, where that is not the folder of the profile in a pod.
+    /// The base folder of relative paths in the profile, if that is not the profile's folder in a pod.
     pub paths_from: Option<&'a Path>,
-    /// Whether the profile leaves the rate of its LoadGen tests to a search.
+    /// Whether the rate of the profile's LoadGen tests is found by a search.
     pub searches_rate: bool,
-    /// Whether stages of the profile have rates that earlier stages give.
+    /// Whether stages of the profile take their rates from earlier stages.
     pub measures_rates: bool,
 }
 
@@ -44,9 +44,9 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     spec.profile = profile(inputs, &mut notes);
     EffectiveSpec::new(&spec, &run.run.uid, &Settings::default()).write_into(&mut spec);
     spec.seed = Some(run.seed.0);
-    // The prompts of a run cannot be sent again in several runs.
+    // The prompts of a run cannot be sent again by several runs.
     spec.repeat = None;
-    // The default of a laptop is too short for a cluster.
+    // The default for a laptop is too short for a cluster.
     spec.target.readiness.timeout_seconds = inputs.spec.target.readiness.timeout_seconds;
     spec.suspend = false;
     spec.cancel = None;
@@ -94,7 +94,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     head(&notes) + &yaml::write(&document)
 }
 
-/// Whether the server of a run lacks the image that it needs in a cluster. The simulated server is in our own image.
+/// Whether the server of a run needs an image in a cluster that it does not have. The simulated server is in our own image.
 fn needs_image(spec: &BenchmarkRunSpec) -> bool {
     spec.target.server.as_ref().is_some_and(|it| it.image.is_none() && it.engine != ServerEngine::Simulator)
 }
@@ -147,10 +147,10 @@ fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
     Profile { config_map_ref: Some(KeyRef { name, key: "profile.yaml".into() }), ..profile }
 }
 
-/// What a template of Tera, and one of llm-d-benchmark, is told by.
+/// How to recognize a template of Tera, and one of llm-d-benchmark.
 const SIGNS: [&str; 4] = ["{{", "{%", "{#", "REPLACE_ENV_"];
 
-/// A template that renders to `text`: the text itself, unless it holds signs of a template. `None`: there is no such template.
+/// A template that renders to `text`: the text itself, unless it contains template syntax. `None`: there is no such template.
 fn template(run: &ResolvedRun, text: &str) -> Option<String> {
     if !SIGNS.iter().any(|it| text.contains(it)) {
         return Some(text.to_owned());
@@ -163,7 +163,7 @@ fn template(run: &ResolvedRun, text: &str) -> Option<String> {
     [text.to_owned(), escaped(text)].into_iter().find(renders)
 }
 
-/// A text with each sign of Tera written by a tag.
+/// A text with each piece of Tera syntax written as a tag.
 fn escaped(text: &str) -> String {
     let mut template = String::with_capacity(text.len());
     let mut rest = text;

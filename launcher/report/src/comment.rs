@@ -1,8 +1,8 @@
-//! `comment.md`: the run in short, for the comment of a pull request on GitHub or GitLab.
+//! `comment.md`: a summary of the run, for a pull request comment on GitHub or GitLab.
 //!
-//! Texts from outside stand in `<code>`, where neither names somebody (`@name`) nor refers to something (`#1`), and each letter that
-//! Markdown or HTML gives a meaning is a numeric entity. All lists are bounded, and so is the whole: GitHub refuses a comment
-//! of more than 65,536 characters.
+//! Text from outside is in `<code>`, where it neither mentions a user (`@name`) nor links an issue (`#1`). Each character with a meaning in
+//! Markdown or HTML is a numeric entity. All lists are bounded, and so is the whole comment: GitHub refuses a comment of more than 65,536
+//! characters.
 
 use crds::{
     Outcome,
@@ -23,15 +23,15 @@ use super::{
 /// The name of the file in a results folder.
 pub(super) const FILE_NAME: &str = "comment.md";
 
-/// The longest comment in bytes, and so in characters: below GitHub's limit, with room for a line before it.
+/// Maximum size of the comment in bytes, and so in characters: below GitHub's limit, with room for a line before it.
 const MAX_COMMENT: usize = 60_000;
-/// The most rows of a table.
+/// Maximum number of rows of a table.
 const MAX_ROWS: usize = 30;
-/// The most reasons of the verdict.
+/// Maximum number of reasons of the verdict.
 const MAX_REASONS: usize = 10;
-/// The longest text from outside, in letters.
+/// Maximum length of a text from outside, in characters.
 const MAX_TEXT: usize = 200;
-/// The longest remark, in letters.
+/// Maximum length of a remark, in characters.
 const MAX_REMARK: usize = 600;
 
 /// The text of `comment.md`.
@@ -47,12 +47,12 @@ fn add(section: Section, document: &ReportDocument, to: &mut String) {
         Section::Objectives => goals(document, to),
         Section::LoadGen => tests(document, to),
         Section::Accuracy => scores(document, to),
-        // A row for each stage.
+        // One row per stage.
         Section::Figures => stages(document, to),
         Section::Sureness => sureness(document, to),
         Section::Judgement => doubts(document, to),
         Section::Identity => foot(document, to),
-        // Parts of other sections, or in `report.md` alone.
+        // Shown within other sections, or only in `report.md`.
         Section::Headline
         | Section::Profiling
         | Section::Stages
@@ -94,7 +94,7 @@ fn head(document: &ReportDocument, to: &mut String) {
     }
 }
 
-/// What the launcher doubts of its own figures, or of the load.
+/// The launcher's doubts about its own figures, or about the load.
 fn doubts(document: &ReportDocument, to: &mut String) {
     let remarks = &document.self_judgement.remarks;
     if remarks.is_empty() {
@@ -199,7 +199,7 @@ fn foot(document: &ReportDocument, to: &mut String) {
     );
 }
 
-/// A table of at most [`MAX_ROWS`] rows; none without rows.
+/// A table of at most [`MAX_ROWS`] rows; omitted without rows.
 fn table(header: &[&str], count: usize, rows: impl Iterator<Item = Vec<String>>, to: &mut String) {
     if count == 0 {
         return;
@@ -227,12 +227,12 @@ fn bounded(comment: String) -> String {
     cut_at_line(comment, MAX_COMMENT, "\nThe rest is in `report.md`.\n")
 }
 
-/// A text from outside.
+/// A text from outside, as code.
 fn code(text: &str) -> String {
     format!("<code>{}</code>", plain(text))
 }
 
-/// A text on one line, not too long, of which no letter has a meaning in Markdown or HTML.
+/// A text on one line, with bounded length. No character has a meaning in Markdown or HTML.
 fn plain(text: &str) -> String {
     shortened(text, MAX_TEXT)
 }
@@ -242,7 +242,7 @@ fn shortened(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for letter in line.chars().take(most) {
         match letter {
-            // GitHub makes a link of what begins with www and a point.
+            // GitHub makes a link of text that begins with `www.`.
             '.' if !shown.to_ascii_lowercase().ends_with("www") => shown.push('.'),
             ' ' | '-' | ',' | '/' | '%' => shown.push(letter),
             it if it.is_ascii_punctuation() => shown.push_str(&format!("&#{};", u32::from(it))),

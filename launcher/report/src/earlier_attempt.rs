@@ -1,6 +1,6 @@
-//! [I/O] The termination message in the results folder of an attempt. A later attempt of the same run that finds a finished folder
-//! reports its figures again, and sends no load: the pod of the earlier attempt was lost after it had finished. A run that collects a
-//! folder does the same with that of any run.
+//! [I/O] The termination message in the results folder of an attempt. A later attempt of the same run that finds a finished folder reports its
+//! figures again, and sends no load: the pod of the earlier attempt was lost after it had finished. A run that collects a folder reads the message
+//! of any run in the same way.
 
 use std::{
     fs::File,
@@ -27,9 +27,9 @@ use super::{
 use analysis::Analysis;
 use document::redact;
 
-/// The file with the termination message, in the folder of an attempt in a cluster.
+/// The file with the termination message, in the results folder of an attempt in a cluster.
 pub const MESSAGE_FILE_NAME: &str = "termination-message.txt";
-/// The largest file that is compared, in bytes: more than the report of the longest run has.
+/// The largest file that is compared, in bytes: above the size of the report of the longest run.
 const MAX_FILE: u64 = 256 << 20;
 
 /// Writes the termination message. Call it last: it lists the files.
@@ -41,7 +41,7 @@ pub fn write_message(folder: &mut Folder, run: &RunIdentity, analysis: &Analysis
     folder.write(MESSAGE_FILE_NAME, |file| file.write_all(envelope.to_text().as_bytes()))
 }
 
-/// What an attempt with a finished folder told, if its figures count and belong to the same run and profile.
+/// The termination message of an attempt with a finished folder, if its figures count and belong to the same run and profile.
 ///
 /// # Errors
 /// Why the folder is not used; `NotFound`: there is none.
@@ -62,7 +62,7 @@ pub fn read(root: &Path, run: &RunIdentity, profile_text: &str) -> io::Result<En
     Ok(envelope)
 }
 
-/// What a run with a finished folder of this name told, and its `report.json`. The run may be any that measured to its end.
+/// The termination message and the `report.json` of a finished folder with this name. The run may be any that measured to its end.
 ///
 /// # Errors
 /// Why the folder is not used; `NotFound`: there is none.
@@ -84,7 +84,7 @@ pub fn read_any(root: &Path, name: &str) -> io::Result<(Envelope, String)> {
 }
 
 fn folder_of(root: &Path, name: &str) -> io::Result<OwnedFd> {
-    // A link may lead anywhere.
+    // A link may lead outside the folder.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     let folder = open(root.join(name), flags, Mode::empty())?;
     if statat(&folder, "repeats.json", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
@@ -115,7 +115,7 @@ fn unused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// A regular file of at most `most` bytes. A named pipe would never end, and a link may lead anywhere.
+/// A regular file of at most `most` bytes. A named pipe would block forever, and a link may lead outside the folder.
 fn bounded(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDONLY | OFlags::CLOEXEC;
     let file = File::from(openat(folder, name, flags, Mode::empty())?);

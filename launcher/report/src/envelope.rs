@@ -8,7 +8,7 @@ use crds::{
 use super::folder::Stored;
 use analysis::{Accuracy, Analysis, ObjectiveResult, Objectives};
 
-/// What a measurement tells the operator. `stored` is where it was kept, if it was.
+/// The results of a measurement for the operator. `stored`: the results folder, if there is one.
 pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>) -> Envelope {
     let reason = analysis.verdict.headline();
     Envelope {

@@ -1,4 +1,4 @@
-//! Requests that did not succeed, by kind and cause, for every table that shows them.
+//! Unsuccessful requests by kind and cause, for every table that shows them.
 
 use document::FiguresDocument;
 use measurement::record::{Cause, Limit, RequestOutcome};
@@ -6,10 +6,10 @@ use measurement::record::{Cause, Limit, RequestOutcome};
 /// One kind of failure, or one cause or limit within the kind above it.
 pub(super) struct Row<'a> {
     pub kind: String,
-    /// The cause of a connection error, or the limit that a request passed; `None`: the kind as a whole.
+    /// The cause of a connection error, or the limit that a request exceeded; `None`: the kind as a whole.
     pub part: Option<&'static str>,
     pub count: u64,
-    /// The first message; empty where there is none.
+    /// The first message; empty if there is none.
     pub sample: &'a str,
 }
 

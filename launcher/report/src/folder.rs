@@ -1,7 +1,7 @@
-//! [I/O] The results folder: built under `<name>.partial`, renamed to `<name>` when it is whole.
+//! [I/O] The results folder: built under `<name>.partial`, and renamed to `<name>` when it is complete.
 //!
-//! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees half of one. What
-//! a killed launcher leaves is a folder whose name ends in `.partial`, with the files that were whole by then, and one that says so.
+//! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees a partial file. A killed launcher
+//! leaves a folder with a name that ends in `.partial`. It contains the files that were complete by then, and one that explains the folder.
 
 use files::{Written, write_whole};
 use std::{
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use super::partial::{self, MARKER, SUFFIX};
 
-/// How many folders of one name there may be, as `<name>`, `<name>-2` and so on.
+/// Maximum number of folders with one name, as `<name>`, `<name>-2` and so on.
 const MAX_SAME_NAME: u32 = 1_000;
 
 /// The results cannot be kept.
@@ -30,7 +30,7 @@ pub struct StorageError {
     pub chosen_by: ChosenBy,
 }
 
-/// The setting that chooses where results go.
+/// The setting that determines where results are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChosenBy {
     /// `--results` of the command line.
@@ -41,7 +41,7 @@ pub enum ChosenBy {
 }
 
 impl ChosenBy {
-    /// What to do where the results cannot stay.
+    /// What to do if the results cannot be stored there.
     pub fn other_place(self) -> &'static str {
         match self {
             ChosenBy::Flag => "choose another folder with --results",
@@ -61,7 +61,7 @@ fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             return "free space there, or ask for a larger volume in spec.storage.pvc.size".to_owned();
         }
-        // What the encoders of JSON and YAML return; the disk took no part in it.
+        // The encoders of JSON and YAML return these; the disk is not involved.
         ErrorKind::InvalidData | ErrorKind::Other => {
             return "the content cannot be encoded, which is a defect of benchwright: report it with this message and the profile"
                 .to_owned();
@@ -77,11 +77,10 @@ fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
     format!("{first}, or {}", chosen_by.other_place())
 }
 
-/// Makes a folder below `root` under a name that neither a whole folder nor a partial one has: the name itself, or with `-2` and so
-/// on. Returns the name.
+/// Creates a folder below `root` under a name that no complete or partial folder has: the name itself, or with `-2` and so on. Returns the name.
 ///
 /// # Errors
-/// The folder cannot be made.
+/// The folder cannot be created.
 pub(super) fn claim(root: &Path, name: &str) -> Result<String, StorageError> {
     fs::create_dir_all(root).map_err(|source| StorageError::new(root, source))?;
     for number in 1..=MAX_SAME_NAME {
@@ -110,14 +109,14 @@ pub struct Folder {
     name: String,
     partial: PathBuf,
     artifacts: Vec<ArtifactRef>,
-    /// Locked until the process ends; `None`: it is not marked.
+    /// Locked until the process ends; `None`: the folder is not marked.
     marker: Option<File>,
 }
 
-/// A results folder that is whole.
+/// A complete results folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Where it is.
+    /// The path of the folder.
     pub path: PathBuf,
     /// Its name below the root, such as `chat/a1`.
     pub name: String,
@@ -126,11 +125,11 @@ pub struct Stored {
 }
 
 impl Folder {
-    /// Begins a folder below `root`, and so shows whether results can be kept before any load is issued. `name` may have
-    /// several parts, such as `chat/a1`; where it is taken, by a whole folder or a partial one, it gets `-2` and so on.
+    /// Creates a folder below `root`, and so checks whether results can be stored before any load is issued. `name` may have several parts, such as
+    /// `chat/a1`. If a complete or partial folder has the name, it gets `-2` and so on.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn create(root: &Path, name: &str) -> Result<Folder, StorageError> {
         let wanted = root.join(name);
         let parent = wanted.parent().unwrap_or(root);
@@ -152,7 +151,7 @@ impl Folder {
         Err(StorageError::new(&wanted, ErrorKind::AlreadyExists.into()))
     }
 
-    /// Leaves a file that says what a folder like this is, until it is whole.
+    /// Writes a file that explains the folder to people, until it is complete.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -162,18 +161,18 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether all that was written is still there.
+    /// Whether all written files still exist.
     pub fn is_there(&self) -> bool {
         self.artifacts.iter().all(|it| self.partial.join(&it.name).is_file())
     }
 
-    /// Where the files lie until the folder is whole.
+    /// The path of the files until the folder is complete.
     pub fn path(&self) -> &Path {
         &self.partial
     }
 
-    /// Writes one file, which `fill` fills; its name may have a folder before it, such as `Accuracy/a.json`. When that fails,
-    /// no part of the file stays.
+    /// Writes one file with the content from `fill`; its name may include a folder, such as `Accuracy/a.json`. On failure, no part of the file
+    /// stays.
     ///
     /// # Errors
     /// The file cannot be written, or `fill` gives up.
@@ -184,13 +183,13 @@ impl Folder {
     ) -> Result<(), StorageError> {
         let path = self.partial.join(name);
         let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError::new(&path, source))?;
-        // A file that had vanished is written a second time.
+        // A file that disappeared is written a second time.
         self.artifacts.retain(|it| it.name != name);
         self.artifacts.push(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 });
         Ok(())
     }
 
-    /// Takes the folder away again: nothing was measured that it could tell of.
+    /// Deletes the folder: nothing was measured that it could report.
     ///
     /// # Errors
     /// It cannot be removed.
@@ -198,18 +197,18 @@ impl Folder {
         fs::remove_dir_all(&self.partial).map_err(|source| StorageError::new(&self.partial, source))
     }
 
-    /// The folder as it will be when it is finished, with the files that were written so far.
+    /// The folder as it will be when it is finished, with the files written so far.
     pub fn when_finished(&self) -> Stored {
         Stored { path: self.root.join(&self.name), name: self.name.clone(), artifacts: self.artifacts.clone() }
     }
 
-    /// Gives the folder its name: from now on it is whole.
+    /// Gives the folder its final name: from now on it is complete.
     ///
     /// # Errors
     /// It cannot be renamed; its files stay in the partial folder.
     pub fn finish(self) -> Result<Stored, StorageError> {
         let path = self.root.join(&self.name);
-        // It may have vanished, with the folder.
+        // The marker may have disappeared together with the folder.
         match fs::remove_file(self.partial.join(MARKER)) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(StorageError::new(&self.partial, error)),
             _ => {}
@@ -221,7 +220,7 @@ impl Folder {
     }
 }
 
-/// Makes a rename durable. Some network file systems cannot sync a folder; the rename is done all the same.
+/// Makes a rename durable. Some network file systems cannot sync a folder; the rename is done nevertheless.
 fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path).and_then(|folder| folder.sync_all()) {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),

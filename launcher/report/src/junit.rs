@@ -1,4 +1,4 @@
-//! `junit.xml`: the validity of a measurement and its objectives as test cases, for the pages of a pipeline.
+//! `junit.xml`: the validity of a measurement and its objectives as test cases, for the test pages of a pipeline.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ pub(super) const FILE_NAME: &str = "junit.xml";
 /// Writes the file of a run.
 ///
 /// # Errors
-/// The writer's.
+/// An error of the writer.
 pub fn write(document: &ReportDocument, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
     junit::write(&[suite(document)], to)
 }

@@ -1,5 +1,5 @@
-//! The report of a run for people and programs: one file per format. Only [`folder`], [`index`] and the folder of [`repeats`] write
-//! anything, and [`report_file`] reads what they wrote.
+//! The report of a run for people and programs: one file per format. Only [`folder`], [`index`] and the folder of [`repeats`] write files, and
+//! [`report_file`] reads what they wrote.
 
 pub mod accuracy;
 pub mod baseline;

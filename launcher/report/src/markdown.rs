@@ -28,9 +28,9 @@ use super::{
 
 pub use super::markup::{cell, cut_at_line};
 
-/// Columns on the left.
+/// Left-aligned columns.
 const TEXT: &str = "---";
-/// Columns on the right.
+/// Right-aligned columns.
 const NUMBERS: &str = "---:";
 
 /// The text of `report.md`.
@@ -52,7 +52,7 @@ fn heading(section: Section, document: &ReportDocument) -> &'static str {
     }
 }
 
-/// What stands below the heading of a section.
+/// The content below the heading of a section.
 fn content(section: Section, document: &ReportDocument, page: &mut Page) {
     match section {
         Section::Head => head(document, page),
@@ -76,7 +76,7 @@ fn content(section: Section, document: &ReportDocument, page: &mut Page) {
         Section::Contamination => contamination(document, page),
         Section::Judgement => judgement(document, page),
         Section::Repeat => repeat(document, page),
-        // Parts of other sections.
+        // Shown within other sections.
         Section::Headline | Section::Identity => {}
     }
 }
@@ -254,7 +254,7 @@ fn profile(document: &ReportDocument, page: &mut Page) {
 }
 
 fn stages(document: &ReportDocument, page: &mut Page) {
-    // Goals are of all stages or of none.
+    // Either all stages have goals, or none has.
     let goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let mut header =
         ["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s"].map(str::to_owned).to_vec();
@@ -263,7 +263,7 @@ fn stages(document: &ReportDocument, page: &mut Page) {
     header.extend(goals.then_some(of_goals).into_iter().flatten());
     header.extend([Figure::Ttft, Figure::Itl].iter().flat_map(|of| [Stat::P50, Stat::P99].map(|it| of.titled(it))));
     header.extend([Figure::Latency, Figure::SendLag].map(|it| it.titled(Stat::P99)));
-    // The column is left out where no usage has a count of cached tokens.
+    // The column is left out if no usage reports cached tokens.
     let cached = document.figures.cached_share.is_some();
     header.extend(cached.then(|| Figure::CachedShare.label()));
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
@@ -352,7 +352,7 @@ fn server_of_run(document: &ReportDocument, page: &mut Page) {
     managed_server::notes(server).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
-/// How requests were spread over the replicas of a server that the operator started.
+/// How requests were distributed over the replicas of a server that the operator started.
 fn server_replicas(document: &ReportDocument, page: &mut Page) {
     let Some(server) = &document.server_replicas else { return };
     if let Some(why) = &server.fallback {
@@ -371,7 +371,7 @@ fn server_replicas(document: &ReportDocument, page: &mut Page) {
     page.table(&["replica", "URL", "requests"], TEXT, rows);
 }
 
-/// What the servers said of themselves.
+/// What the servers reported about themselves.
 fn servers(document: &ReportDocument, page: &mut Page) {
     let Some(server) = &document.server_metrics else { return };
     server_table::identities(server).iter().for_each(|it| page.line(format_args!("- {it}")));
@@ -397,7 +397,7 @@ fn servers(document: &ReportDocument, page: &mut Page) {
     }
 }
 
-/// How the servers started that the run itself started.
+/// How the servers that the run itself started came up.
 fn startups(document: &ReportDocument, page: &mut Page) {
     page.line(
         "From the logs of the servers; docs/startup.md of Benchwright explains the steps. Steps of different processes may be under way at the same time.\n",
@@ -562,7 +562,7 @@ fn repeat(document: &ReportDocument, page: &mut Page) {
     page.line("report.json holds every figure of this page and more: distributions, the course over time, the metrics of the servers, a sample of requests, and the run and its load as they were read. requests.parquet, where it was asked for, has a row for every request, and server_metrics.parquet, where servers were read, one for every sample.");
 }
 
-/// Whether the profile wants other prompts in every run.
+/// Whether the profile requests other prompts in every run.
 fn draws_fresh_prompts(document: &ReportDocument) -> bool {
     document.workload.get("prompts").is_none_or(|it| *it == serde_json::json!(PromptReuse::Fresh))
 }
@@ -584,7 +584,7 @@ impl Page {
         self.line(format_args!("\n## {text}\n"));
     }
 
-    /// The first column is text; the others are as `alignment` has it.
+    /// The first column is text; `alignment` applies to the others.
     fn table(&mut self, header: &[&str], alignment: &str, rows: impl IntoIterator<Item = Vec<String>>) {
         self.row(header.iter());
         self.row(header.iter().enumerate().map(|(column, _)| if column == 0 { TEXT } else { alignment }));
@@ -593,7 +593,7 @@ impl Page {
         }
     }
 
-    /// A table of figures, with a legend below it where a percentile is marked.
+    /// A table of figures, with a legend below it if a percentile is marked.
     fn figures(&mut self, header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
         let begin = self.0.len();
         self.table(header, NUMBERS, rows);
@@ -602,7 +602,7 @@ impl Page {
         }
     }
 
-    /// A table of figures whose texts come from outside.
+    /// A table of figures with texts from outside.
     fn text_table(&mut self, (header, rows): TableText) {
         let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
         let header: Vec<&str> = header.iter().map(String::as_str).collect();

@@ -1,8 +1,8 @@
-//! Texts from outside in Markdown.
+//! Escapes text from outside for Markdown.
 
 use crds::wording::one_line;
 
-/// A text of at most `most` bytes. A longer one ends with a whole line and the note.
+/// A text of at most `most` bytes. A longer text is cut after a complete line, and ends with the note.
 pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
     if text.len() <= most {
         return text;
@@ -12,7 +12,7 @@ pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
     format!("{}{note}", &text[..end])
 }
 
-/// Text from outside as a cell of a table: on one line, with what Markdown and HTML would take for markup made harmless.
+/// Text from outside as a table cell: on one line, with the markup of Markdown and HTML escaped.
 pub fn cell(text: &str) -> String {
     let mut shown = String::new();
     for letter in one_line(text).chars() {

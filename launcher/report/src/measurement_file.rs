@@ -1,5 +1,5 @@
-//! [I/O] `measurement.bin`: the measurement of a run, for a later analysis. Its form is that of [`measurement::kept_run`], which only the
-//! same release reads.
+//! [I/O] `measurement.bin`: the measurement of a run, for a later analysis. [`measurement::kept_run`] defines its format, which only the same
+//! release reads.
 
 use std::{
     fs::File,
@@ -13,12 +13,12 @@ use measurement::{kept_run::KeptRun, wire::StreamError};
 pub const NAME: &str = "measurement.bin";
 /// The largest file that is read: about 200 million requests.
 pub const MAX_BYTES: u64 = 16 << 30;
-/// Memory for each byte of a file, about: bytes hold a value in fewer bytes than memory does.
+/// Approximate memory per byte of a file: a value takes fewer bytes in the file than in memory.
 const MEMORY_PER_BYTE: u64 = 8;
-/// Memory for histograms, which take more than their bytes tell.
+/// Memory for histograms. They take more memory than their size in the file suggests.
 const MEMORY: u64 = 1 << 30;
 
-/// Why the measurement of a run is not at hand.
+/// Why the measurement of a run is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasurementError {
     #[error(
@@ -41,10 +41,10 @@ pub enum MeasurementError {
 /// Reads the measurement in the results folder of a run. `tool_version`: the release that wrote it.
 ///
 /// # Errors
-/// The file is missing, is too large, was cut or changed, or is of another release.
+/// The file is missing, too large, truncated or changed, or comes from another release.
 pub fn read(folder: &Path, tool_version: &str) -> Result<KeptRun, MeasurementError> {
     let path = folder.join(NAME);
-    // A pipe is not opened, because that waits for a writer.
+    // A pipe is not opened, because opening it would wait for a writer.
     let found = std::fs::metadata(&path).and_then(|it| match it.is_file() {
         true => Ok((it.len(), File::open(&path)?)),
         false => Err(io::Error::other("is no regular file")),

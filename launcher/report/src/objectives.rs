@@ -1,4 +1,4 @@
-//! The objectives of a run in words, for every table that shows them.
+//! The objectives of a run as text, for every table that shows them.
 
 use analysis::objectives::stricter;
 use crds::{
@@ -18,7 +18,7 @@ pub(super) struct Row<'a> {
     pub enforcement: Enforcement,
 }
 
-/// The objectives in the order of the spec; none where a run has none.
+/// The objectives in the order of the spec; empty if the run has none.
 pub(super) fn rows(document: &ReportDocument) -> Vec<Row<'_>> {
     let Some(ResolvedSlo { enforcement, objectives, .. }) = &document.resolved_run.slo else { return Vec::new() };
     let row = |result: &'_ ObjectiveDocument| objectives.iter().find(|it| it.name == result.name);
@@ -35,7 +35,7 @@ pub(super) fn counts(document: &ReportDocument) -> Option<ObjectiveCounts> {
     (!document.objectives.is_empty()).then(|| ObjectiveCounts::count(found))
 }
 
-/// Which earlier run objectives are compared with, and how; `None` where none is.
+/// Which earlier run the objectives are compared with, and how; `None` if there is none.
 pub(super) fn baseline(document: &ReportDocument) -> Option<String> {
     let baseline = document.resolved_run.slo.as_ref()?.baseline.as_ref()?;
     let name = baseline.report.as_ref().map_or_else(|| "an earlier run".to_owned(), |it| it.display().to_string());
@@ -44,17 +44,17 @@ pub(super) fn baseline(document: &ReportDocument) -> Option<String> {
 }
 
 impl Row<'_> {
-    /// The figure in words, such as `p99 of ttft in every stage`.
+    /// The figure as text, such as `p99 of ttft in every stage`.
     pub(super) fn figure(&self) -> String {
         self.objective.figure_in_place()
     }
 
-    /// The limit in the spec with its side, such as `max 500ms`. It is the same in every run of the spec.
+    /// The limit in the spec with its bound, such as `max 500ms`. It is the same in every run of the spec.
     pub(super) fn limit(&self) -> String {
         self.objective.bound.described()
     }
 
-    /// What was measured, as it stands beside the limit that decides.
+    /// The measured value, formatted like the limit that decides.
     pub(super) fn observed(&self) -> String {
         let own = self.objective.bound.limit();
         let limit = self.value(self.result.baseline_limit).map_or(own, |it| stricter(self.objective.bound, it));

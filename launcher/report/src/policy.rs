@@ -1,4 +1,4 @@
-//! The policy of a page: nothing is loaded, and no other style and script than its own run.
+//! The policy of a page: nothing is loaded, and only its own style and script apply.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ pub fn policy(style: &str, script: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'")
 }
 
-/// What a policy names an element by.
+/// The digest by which a policy names an element.
 fn digest(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

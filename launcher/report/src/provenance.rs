@@ -1,11 +1,11 @@
-//! Which server, which prompts and which hardware, as words for the Markdown report.
+//! Server, prompts and hardware as text for the Markdown report.
 
 use crds::{resolve::Hardware, wording::percent};
 use document::{ContaminationDocument, IdentityDocument, ReportDocument, Statistics, WarmUpDocument};
 
 use super::text::{self, number, optional, percentile};
 
-/// What the server reported about itself, in one line; `None` where it reported nothing.
+/// What the server reported about itself, in one line; `None` if it reported nothing.
 pub(super) fn server(document: &ReportDocument) -> Option<String> {
     let IdentityDocument {
         engine,
@@ -62,7 +62,7 @@ pub(super) fn interactivity(document: &ReportDocument) -> TableText {
     (header.into(), rows.collect())
 }
 
-/// Rates per accelerator and cost of the stages; `None` where the run names no hardware.
+/// Rates per accelerator and cost per stage; `None` if the run names no hardware.
 pub(super) fn cost(document: &ReportDocument) -> Option<TableText> {
     let hardware = document.hardware.as_ref()?;
     let names = text::cost(hardware, &hardware.figures).into_iter().map(|(name, _)| name);
@@ -74,7 +74,7 @@ pub(super) fn cost(document: &ReportDocument) -> Option<TableText> {
     Some((header, rows.collect()))
 }
 
-/// Whether the server could have had the prompts in its cache, in a sentence for each fact. The first one is the answer.
+/// Whether the server could have had the prompts in its cache: one sentence per fact. The first sentence is the answer.
 pub(super) fn contamination(it: &ContaminationDocument) -> Vec<String> {
     let answer = match it.exposure.as_str() {
         "unlikely" => "The server can hardly have had these prompts in its cache",

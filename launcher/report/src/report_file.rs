@@ -16,10 +16,10 @@ use crate::{
 
 /// The name of the report that programs read, in a results folder.
 pub const REPORT_FILE_NAME: &str = "report.json";
-/// Entries of a folder that are looked at to say what it is; more would not make the message better.
+/// Maximum number of entries that are read to identify a folder; more would not improve the message.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Files by which the results of other tools are known.
+/// Files that identify the results of other tools.
 const OTHER_TOOLS: [(&str, &str); 6] = [
     ("profile_export_aiperf.json", "AIPerf"),
     ("benchmarks.json", "GuideLLM"),
@@ -49,7 +49,7 @@ pub enum ReportFileError {
 }
 
 impl ReportFileError {
-    /// The error of a copy that lies where the user did not say: messages call it this instead.
+    /// Renames the path in the error. Used for a copy at a place that the user did not name.
     pub fn named(mut self, name: &str) -> ReportFileError {
         let (ReportFileError::Read { path, .. }
         | ReportFileError::Unfinished { path }
@@ -66,7 +66,7 @@ impl ReportFileError {
 /// Reads the report of a run, or the reports of all valid runs of a series: two or more.
 ///
 /// # Errors
-/// As [`read`]; or the series has fewer than two valid runs.
+/// The errors of [`read`]; or the series has fewer than two valid runs.
 pub fn read_all(path: &Path) -> Result<Vec<ReportDocument>, ReportFileError> {
     let is_series = path.join("repeats.json").is_file() && !path.join(REPORT_FILE_NAME).exists();
     if !is_series {
@@ -83,10 +83,10 @@ pub fn read_all(path: &Path) -> Result<Vec<ReportDocument>, ReportFileError> {
     }
 }
 
-/// Reads the report at a path, and returns its own path beside it.
+/// Reads the report at a path, and returns the path of the report with it.
 ///
 /// # Errors
-/// There is none, the run has not ended, or this release cannot read it.
+/// There is no report, the run has not ended, or this release cannot read the report.
 pub fn read(path: &Path) -> Result<(PathBuf, ReportDocument), ReportFileError> {
     let (file, text) = if path.is_dir() {
         let file = in_folder(path)?;
@@ -117,7 +117,7 @@ fn unfinished(path: &Path) -> PathBuf {
 
 fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
     let path = folder.to_owned();
-    // `.` or a link has another name.
+    // The name of `.` or of a link is resolved.
     let real = fs::canonicalize(folder).unwrap_or_else(|_| path.clone());
     let has_name = real.file_name().and_then(|it| it.to_str()).is_some_and(|it| it.ends_with(SUFFIX));
     if has_name || folder.join(MARKER).exists() {

@@ -1,7 +1,8 @@
-//! `requests.parquet`: a row for every request, without prompts and outputs.
+//! `requests.parquet`: one row per request, without prompts and outputs.
 //!
-//! Times are nanoseconds from the start of the run, which the file's metadata tells as `benchwright.started`; what did not happen
-//! is null. `benchwright.left_out` tells how many requests memory had no room for. Rows are in the order of stages and of the numbers in them.
+//! Times are nanoseconds from the start of the run, which the file's metadata contains as `benchwright.started`. A time that did not occur is null.
+//! `benchwright.left_out` is the number of requests that did not fit into memory. Rows are in the order of stages, and of the numbers within a
+//! stage.
 
 use std::{
     io::{self, Write},
@@ -24,13 +25,13 @@ use parquet::{
 use document::{Parts, TOOL_VERSION};
 use measurement::{record::RequestRecord, recorder::Records};
 
-/// A reader holds one group in memory at a time, and so does the writer: about 15 MB.
+/// A reader and the writer each hold one group in memory: about 15 MB.
 const ROWS_PER_GROUP: usize = 100_000;
 
-/// Bytes that a request adds to the file at most: in the worst case no value of it stands in another row too.
+/// Maximum bytes that a request adds to the file: in the worst case, every value of it differs from all other rows.
 pub const BYTES_PER_ROW: u64 = 128;
 
-/// How a column takes its value from a request.
+/// How a column reads its value from a request.
 enum Column {
     /// Text that every request has.
     Text(fn(&RequestRecord, &Names) -> String),
@@ -42,13 +43,13 @@ enum Column {
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 
-/// The names that a record has by their index.
+/// Names that a record refers to by index.
 struct Names {
     stages: Vec<String>,
     classes: Vec<String>,
 }
 
-/// The column that a file has only where the run had several servers.
+/// The column that a file has only if the run had several servers.
 const REPLICA: &str = "replica";
 
 const COLUMNS: [(&str, Column); 20] = [
@@ -86,7 +87,7 @@ fn columns(report: &Parts<'_>) -> impl Iterator<Item = &'static (&'static str, C
 /// Writes the file.
 ///
 /// # Errors
-/// The writer's.
+/// An error of the writer.
 pub fn write(report: &Parts<'_>, records: &Records, to: &mut (dyn Write + Send)) -> io::Result<()> {
     let names = Names {
         stages: report.workload.stages.iter().map(|it| it.name.clone()).collect(),
@@ -193,7 +194,7 @@ pub(super) fn write_values<T: DataType, W: Write + Send>(
     column.close()
 }
 
-/// The cause below a Parquet error, so that a full disk is told as one.
+/// The I/O error below a Parquet error, so that a full disk is reported as such.
 pub(super) fn into_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -25,26 +25,26 @@ use crate::{
 const RUN: &str = "run.yaml";
 /// The profile as it was rendered, in a results folder.
 const PROFILE: &str = "profile.yaml";
-/// The most bytes of such a file: more than the largest profile has.
+/// Maximum size of such a file in bytes: above the size of the largest profile.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
 /// The name of the page of a run, in a results folder.
 pub const PAGE_FILE_NAME: &str = "report.html";
 
-/// What a results folder has beside the files that are made of [`Parts`].
+/// The content of a results folder besides the files made of [`Parts`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attachments<'a> {
-    /// The files of the scored answers; empty where they were not scored.
+    /// The files of the scored answers; empty if no answers were scored.
     pub accuracy_files: &'a [AccuracyFile],
     /// The logs of the replicas of a managed server, in their order.
     pub server_logs: &'a [PathBuf],
-    /// Each request; `None` where the run does not ask for them.
+    /// The records of all requests; `None` if the run does not request them.
     pub records: Option<&'a Records>,
-    /// The load for a later analysis; `None` where it is not kept.
+    /// The load for a later analysis; `None` if it is not kept.
     pub kept: Option<&'a KeptRun>,
 }
 
-/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`: before the load, so that what a killed launcher leaves tells what
-/// it was doing. Credentials that the profile holds are blacked out.
+/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` before the load, so that the folder of a killed launcher shows what it was doing.
+/// Credentials in the profile are blacked out.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -57,7 +57,7 @@ pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), Stor
     folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
 }
 
-/// Copies the files of [`write_inputs`] from the results folder of an earlier run, where it has them.
+/// Copies the files of [`write_inputs`] from the results folder of an earlier run, if they exist.
 ///
 /// # Errors
 /// A file cannot be read, or the folder cannot be written.
@@ -78,14 +78,14 @@ pub fn server_log(replica: usize) -> String {
     format!("server/{replica}.log")
 }
 
-/// Makes the page of a report. A crate above this one does.
+/// Makes the page of a report. A higher-level crate provides it.
 pub type PageOf<'a> = &'a dyn Fn(&ReportDocument) -> io::Result<String>;
 
-/// Writes every format: the machine's own first, the largest last. `document`: what [`Parts::document`] made of the report. A page that
-/// cannot be made is a warning: the figures count all the same.
+/// Writes every format: the formats for programs first, the largest last. `document`: the result of [`Parts::document`]. A page that cannot be made
+/// is only a warning: the figures count nevertheless.
 ///
 /// # Errors
-/// The folder cannot be written; the files before it are whole.
+/// The folder cannot be written; the files written before are complete.
 pub fn write_report(
     folder: &mut Folder,
     report: &Parts<'_>,
@@ -98,7 +98,7 @@ pub fn write_report(
         let text = startup::result_yaml(report.startups);
         folder.write(startup::RESULT_FILE_NAME, |file| file.write_all(text?.as_bytes()))?;
     }
-    // A status lists the first files alone, and there may be many stages.
+    // A status lists only the first files, and there may be many stages.
     loadgen::write(folder, report)?;
     for it in attachments.accuracy_files {
         folder.write(&it.name, |file| file.write_all(&it.content))?;
@@ -131,7 +131,7 @@ pub fn write_report(
 /// Writes the files that are made of the document alone.
 ///
 /// # Errors
-/// The folder cannot be written; the files before it are whole.
+/// The folder cannot be written; the files written before are complete.
 pub fn write_document(
     folder: &mut Folder,
     document: &ReportDocument,

@@ -1,43 +1,43 @@
-//! How many bytes the results folder of a run will have, as far as that is known before its load. Pure.
+//! The size in bytes of a run's results folder, as far as it is known before the load. Pure.
 
 use workload_profiles::{Workload, loadgen::Mode};
 
 use super::requests_parquet::BYTES_PER_ROW;
 
-/// Files whose size does not grow with the requests: the reports, the page, and the samples of the servers' metrics.
+/// Files with a size that does not grow with the requests: the reports, the page, and the samples of the servers' metrics.
 pub const REPORTS: u64 = 16 << 20;
-/// What a stage adds to them: two standard reports, and its part of the others.
+/// What each stage adds to them: two standard reports, and its part of the others.
 pub const PER_STAGE: u64 = 128 << 10;
-/// Rows that are reckoned with for a stage whose number of requests is not known before the load.
+/// Assumed rows for a stage with a number of requests that is unknown before the load.
 pub const ROWS_OF_UNDECIDED_STAGE: u64 = 100_000;
-/// What a request takes in measurement.bin, without times between tokens: in the worst case, and nearly half of it in most runs.
+/// Bytes per request in measurement.bin, without times between tokens: the worst case, about twice the size of most runs.
 pub const MEASUREMENT_PER_REQUEST: u64 = 128;
-/// What the times between tokens of a request take there: 1,000 tokens, each in 4 bytes.
+/// Bytes per request for times between tokens: 1,000 tokens of 4 bytes each.
 pub const TOKEN_TIMES_PER_REQUEST: u64 = 4_000;
-/// An answer in an accuracy log of LoadGen: 1,000 tokens, each of them as 8 hexadecimal digits.
+/// Bytes per answer in an accuracy log of LoadGen: 1,000 tokens of 8 hexadecimal digits each.
 pub const PER_ANSWER: u64 = 8 << 10;
 
-/// What of a run decides how much it writes.
+/// The properties of a run that determine how much it writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planned {
     /// Stages of the workload.
     pub stages: u64,
-    /// Stages whose number of requests is not known before the load.
+    /// Stages with a number of requests that is unknown before the load.
     pub undecided_stages: u64,
     /// Requests of all other stages.
     pub requests: u64,
-    /// Whether each request leaves a row, and its part of measurement.bin.
+    /// Whether each request has a row, and a part of measurement.bin.
     pub with_rows: bool,
-    /// Whether that part holds the times between tokens.
+    /// Whether that part contains the times between tokens.
     pub with_token_times: bool,
     /// Answers in accuracy logs.
     pub answers: u64,
-    /// Runs of the series that are to come, this one included.
+    /// Remaining runs of the series, including this one.
     pub runs: u64,
 }
 
 impl Planned {
-    /// What is known without a plan of the requests.
+    /// What is known without planning the requests.
     pub fn new(workload: &Workload, runs: u64) -> Planned {
         let answers = workload.loadgen.as_ref().map_or(0, |loadgen| {
             let accurate = |mode| matches!(mode, Mode::AccuracyOnly | Mode::SubmissionRun);

@@ -1,6 +1,6 @@
-//! `stages.csv`: one row per stage, for spreadsheets. Each column has the name of its value in `report.json`, and so its unit.
+//! `stages.csv`: one row per stage, for spreadsheets. Each column has the name of its value in `report.json`, and therefore its unit.
 //!
-//! A cell without a value is empty. A text that a spreadsheet would take for a formula begins with an apostrophe.
+//! A cell without a value is empty. Text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,10 @@ use serde_json::Value;
 /// The name of the file in a results folder.
 pub(super) const FILE_NAME: &str = "stages.csv";
 
-/// What a spreadsheet or its import takes for the begin of a formula.
+/// What a spreadsheet or its import takes for the beginning of a formula.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
-/// What a row is made of.
+/// The source of a row.
 struct Row<'a> {
     document: &'a ReportDocument,
     stage: &'a StageDocument,
@@ -45,7 +45,7 @@ fn number(of: Figure) -> Column {
     figure(of.row().name, move |it| it.number(of))
 }
 
-/// A column of what the servers reported.
+/// A column of the servers' metrics.
 fn server(name: &str, read: impl Fn(&ServerWindowDocument) -> Option<f64> + 'static) -> Column {
     plain(name, move |row| read(row.server?))
 }
@@ -58,7 +58,7 @@ fn cost(name: &str, read: impl Fn(CostDocument) -> Option<f64> + 'static) -> Col
 type OfStatistics = fn(&Statistics) -> Value;
 type OfEstimate = fn(&EstimateDocument) -> Option<f64>;
 
-/// Each with [`STATISTICS`].
+/// These have all [`STATISTICS`].
 const DISTRIBUTIONS: [Figure; 9] = [
     Figure::Ttft,
     Figure::Tpot,
@@ -81,7 +81,7 @@ const STATISTICS: [(&str, OfStatistics); 8] = [
     ("max", |it| it.max.into()),
 ];
 
-/// Each with the bounds of its interval.
+/// These have the bounds of their interval.
 const INTERVALS: [figures::Value; 10] = [
     figures::Value::stat(Figure::Ttft, Stat::P50),
     figures::Value::stat(Figure::Ttft, Stat::P90),
@@ -96,7 +96,7 @@ const INTERVALS: [figures::Value; 10] = [
 ];
 const BOUNDS: [(&str, OfEstimate); 2] = [("low", |it| it.low), ("high", |it| it.high)];
 
-/// All columns. Those of the run repeat in each row, so that files of several runs can be put together.
+/// All columns. Columns of the run repeat in each row, so that files of several runs can be concatenated.
 fn columns() -> Vec<Column> {
     let mut all = vec![
         plain("run", |it| Some(it.document.run.title())),
@@ -169,12 +169,12 @@ fn columns() -> Vec<Column> {
     all
 }
 
-/// The steady state of the stage; `None` where it was not judged.
+/// The steady state of the stage; `None` if it was not judged.
 fn steady<'a>(row: &Row<'a>) -> Option<&'a SteadyStateDocument> {
     row.stage.uncertainty.steady_state.as_ref()
 }
 
-/// The estimate of a value; `None` where it has no interval.
+/// The estimate of a value; `None` if it has no interval.
 fn estimate(of: &UncertaintyDocument, value: figures::Value) -> Option<&EstimateDocument> {
     match value.stat {
         Some(stat) => of.latencies(value.figure)?.get(stat),
@@ -185,7 +185,7 @@ fn estimate(of: &UncertaintyDocument, value: figures::Value) -> Option<&Estimate
 /// Writes the file.
 ///
 /// # Errors
-/// The writer's.
+/// An error of the writer.
 pub fn write(document: &ReportDocument, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let columns = columns();
     let mut writer = csv::Writer::from_writer(to);

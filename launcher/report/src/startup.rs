@@ -1,5 +1,4 @@
-//! How servers started, as people read it: a column for each log, or for each group of them. The rows are of one table: in Markdown, on a
-//! terminal and on a page.
+//! How servers started, for people: one column per log, or per group of logs. The rows form one table: in Markdown, on a terminal and on a page.
 
 use std::{fmt::Write as _, io};
 
@@ -12,21 +11,21 @@ use crate::{
     text_table::{add_row, fitted_beside, new_table},
 };
 
-/// Columns with longer names have letters in a table, and their names above it.
+/// Columns with longer names are lettered in a table, and their names are listed above it.
 const LONGEST_NAME: usize = 16;
-/// The same for the only column of a table.
+/// The same limit for the only column of a table.
 const LONGEST_ONLY_NAME: usize = 40;
-/// The least width of the names of the rows, in letters: nearly all of them fit.
+/// Minimum width of the row names, in characters: nearly all of them fit.
 const ROW_NAMES: u16 = 28;
 
-/// A column: the starts that it holds, of which there is one at least.
+/// A column with one or more starts.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
     pub name: String,
     pub starts: Vec<Start<'a>>,
 }
 
-/// A start, and what the launcher observed of it.
+/// A start, and what the launcher observed about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     pub startup: &'a Startup,
@@ -37,22 +36,22 @@ pub struct Start<'a> {
     pub pod: Option<PodStart>,
 }
 
-/// A row: its name, and a cell for each column.
+/// A row: its name, and one cell per column.
 pub type Row = (String, Vec<String>);
 
-/// Seconds of a part of a start, of which a bar may be drawn.
+/// Durations of a part of a start in seconds. A bar may show them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub name: String,
-    /// Whether it is a part of the one before it.
+    /// Whether it is part of the part before it.
     pub is_nested: bool,
-    /// The mean of each column; `None`: no start of it has the part.
+    /// The mean per column; `None`: no start in the column has the part.
     pub seconds: Vec<Option<f64>>,
-    /// The same with what they spread over, in words.
+    /// The means with their spread, as text.
     pub texts: Vec<String>,
 }
 
-/// The name of the file of llm-d-benchmark's nop, in the results folder of a run that measures a start.
+/// The name of the file of llm-d-benchmark's nop harness, in the results folder of a run that measures a start.
 pub const RESULT_FILE_NAME: &str = "result.yaml";
 
 /// The text of that file.
@@ -64,7 +63,7 @@ pub fn result_yaml(starts: &[ServerStart]) -> io::Result<String> {
     let startups: Vec<Startup> = starts.iter().map(ServerStart::with_sleeps).collect();
     let server = |((start, startup), name)| -> Server<'_> {
         let (start, startup, name): (&ServerStart, &Startup, &String) = (start, startup, name);
-        // Of a process it is the time from its launch.
+        // For a process, it is the time from its launch.
         let pod_start_seconds = start.pod.map_or(start.observed_ready_seconds, |it| it.ready_seconds);
         Server { name, image: None, pod_start_seconds, startup }
     };
@@ -88,7 +87,7 @@ pub fn columns(starts: &[ServerStart]) -> Vec<Column<'_>> {
         .collect()
 }
 
-/// The time until a server was ready, and its steps: those that a start of any column has.
+/// The time until a server was ready, and its steps: every step that any start has.
 pub fn parts(columns: &[Column<'_>]) -> Vec<Part> {
     let part = |name: &str, is_nested: bool, of: &dyn Fn(&Start<'_>) -> Option<f64>| {
         let found: Vec<Vec<f64>> = columns.iter().map(|it| it.starts.iter().filter_map(of).collect()).collect();
@@ -170,7 +169,7 @@ pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
     rows
 }
 
-/// What a person should know: why a start failed, what bounds a step, how a log was read.
+/// Notes: why a start failed, what bounds a step, how a log was read.
 pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     for column in columns {
@@ -213,7 +212,7 @@ pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
     notes
 }
 
-/// Names of columns that fit into a table, and what they stand for where they are letters.
+/// Column names that fit into a table, and the meaning of lettered names.
 fn heads(columns: &[Column<'_>]) -> (Vec<String>, Vec<String>) {
     let longest = if columns.len() == 1 { LONGEST_ONLY_NAME } else { LONGEST_NAME };
     if columns.iter().all(|it| it.name.chars().count() <= longest) {
@@ -261,7 +260,7 @@ pub fn markdown(columns: &[Column<'_>]) -> String {
     text
 }
 
-/// The different texts of a column, in their order.
+/// The distinct texts of a column, in order.
 fn distinct(column: &Column<'_>, of: &dyn Fn(&Startup) -> Option<String>) -> String {
     let mut found: Vec<String> = Vec::new();
     for text in column.starts.iter().filter_map(|it| of(it.startup)) {
@@ -276,7 +275,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The mean, and of several values the least and the greatest, and of how many starts they are where it is not all.
+/// The mean. For several values also the least and the greatest, and the number of starts if not all have a value.
 fn spread(values: &[f64], of: usize, unit: Unit) -> String {
     let Some(mean) = mean(values) else { return String::new() };
     let shown = shown_in(mean, unit);
@@ -293,13 +292,13 @@ fn spread(values: &[f64], of: usize, unit: Unit) -> String {
     text
 }
 
-/// The unit in which values are shown, and what they are multiplied with for it.
+/// The unit in which values are shown, and the factor to convert to it.
 struct Shown {
     name: &'static str,
     factor: f64,
 }
 
-/// Times below a tenth of a second are shown in milliseconds. One that a log gives in whole seconds stays `0 s`.
+/// Times below a tenth of a second are shown in milliseconds. A log in whole seconds may give `0 s`, which stays.
 fn shown_in(mean: f64, unit: Unit) -> Shown {
     match unit {
         Unit::Tokens => Shown { name: "", factor: 1.0 },
@@ -320,7 +319,7 @@ impl Shown {
     }
 }
 
-/// Two digits behind the point below ten, three below a tenth, one below a thousand, without zeros at the end.
+/// Two decimals below ten, three below a tenth, one below a thousand, without trailing zeros.
 fn digits(value: f64) -> String {
     let decimals = match value {
         it if it < 0.1 => 3,
@@ -431,7 +430,7 @@ mod tests {
         assert_eq!(cell(&[0.1]), "0.1 s");
         assert_eq!(cell(&[0.002, 0.12]), "61 ms (2 to 120)");
         assert_eq!(cell(&[0.004, 0.6]), "0.3 s (0.004 to 0.6)");
-        // As logs of whole seconds have it.
+        // Logs in whole seconds contain this value.
         assert_eq!(cell(&[0.0]), "0 s");
     }
 

@@ -15,8 +15,8 @@ use super::{
 
 const POOLED: &str = "All stages together, pauses included. Compare stages, not these figures.";
 
-/// The figures of a run as text, with a line break at its end. With several stages, the table shows
-/// each stage and then the run, because pooled figures of different loads describe no load.
+/// The figures of a run as text, with a line break at its end. With several stages, the table shows each stage and then the run, because pooled
+/// figures of different loads describe no load.
 pub fn table(document: &ReportDocument) -> String {
     let parts: Vec<String> =
         Section::of(document, Renderer::Terminal).flat_map(|section| parts(section, document)).collect();
@@ -33,7 +33,7 @@ fn parts(section: Section, document: &ReportDocument) -> Vec<String> {
         Section::Stages => vec![stages(document)],
         Section::Figures => figures(document),
         Section::Judgement => std::iter::once(trust(document)).chain(notes(document)).collect(),
-        // Parts of other sections, or in `report.md` alone.
+        // Shown within other sections, or only in `report.md`.
         Section::Headline
         | Section::Profiling
         | Section::Classes
@@ -89,7 +89,7 @@ fn objectives(document: &ReportDocument) -> String {
 }
 
 fn loadgen_tests(tests: &LoadGenDocument) -> String {
-    // A column for each test: there are few of them, and many figures.
+    // One column per test: there are few tests, and many figures.
     let tested: Vec<loadgen::TestRow> = loadgen::rows(tests).collect();
     let header: Vec<&str> = std::iter::once("LoadGen").chain(tested.iter().map(|it| it.name.as_str())).collect();
     let mut table = new_table(&header);
@@ -114,7 +114,7 @@ fn scores(found: &Accuracy) -> String {
 fn figures(document: &ReportDocument) -> Vec<String> {
     let several = Section::Stages.is_in(document);
     let table = distributions(document);
-    // The legend is that of the stages, too.
+    // The legend also covers the stages.
     let marked = text::has_marks(&table) || several && text::has_marks(&stages(document));
     let legend = marked.then(|| format!("* {}", text::LARGEST_MEANS));
     let pooled = several.then(|| POOLED.to_owned());
@@ -156,7 +156,7 @@ fn totals(document: &ReportDocument) -> String {
     fitted(table)
 }
 
-/// What is bounded of the launcher's own part.
+/// The launcher's own figures that have a bound.
 fn trust(document: &ReportDocument) -> String {
     let bounded = text::trust(&document.self_judgement).into_iter().filter(|it| it.bound.is_some());
     let found: Vec<String> = bounded.filter_map(|it| Some(format!("{} {}", it.name, it.found?))).collect();
@@ -171,7 +171,7 @@ fn trust(document: &ReportDocument) -> String {
     lines.join("\n")
 }
 
-/// What is in doubt, a line each; `None` where nothing is.
+/// Caveats, one per line; `None` if there are none.
 fn notes(document: &ReportDocument) -> Option<String> {
     let servers = document.server_metrics.iter().flat_map(|it| &it.remarks);
     let remarks = document.self_judgement.remarks.iter().chain(servers);
@@ -181,7 +181,7 @@ fn notes(document: &ReportDocument) -> Option<String> {
 
 fn stages(document: &ReportDocument) -> String {
     let stages = &document.stages;
-    // There is no room for all: goals say more than the rate that left and the launcher's lag, which are in report.md.
+    // There is no room for everything: goals are more informative than the sent rate and the launcher's lag, which are in report.md.
     let goals = stages.iter().any(|it| it.figures.goodput.is_some());
     let paced = !goals && stages.iter().any(|it| it.achieved_requests_per_second.is_some());
     let mut header = vec!["stage", "requests", "failed or\ncancelled"];
@@ -208,7 +208,7 @@ fn stages(document: &ReportDocument) -> String {
     fitted(table)
 }
 
-/// The columns behind the first: mean, p50, p90, p99, max and count.
+/// The columns after the first: mean, p50, p90, p99, max and count.
 fn distribution(it: &Statistics, show: fn(f64) -> String) -> [String; 6] {
     let marked = |value, permille| percentile(show(value), permille, it.count);
     [show(it.mean), marked(it.p50, 500), marked(it.p90, 900), marked(it.p99, 990), show(it.max), it.count.to_string()]

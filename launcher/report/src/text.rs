@@ -1,4 +1,4 @@
-//! Figures of a document as words: what the Markdown report, the comment and the terminal's table have in common.
+//! Figures of a document as text, shared by the Markdown report, the comment and the terminal's table.
 
 use analysis::{LatencyOrigin, SEVERAL_TOKENS};
 use crds::{
@@ -14,13 +14,13 @@ use measurement::window::WindowPart;
 
 pub(super) use figures::text::{percentile, signed_percent};
 
-/// What the mark means, for the foot of a page.
+/// The meaning of the mark, for the foot of a page.
 pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
-/// How figures read in plain text.
+/// The style of figures in plain text.
 const STYLE: Style = Style::Plain;
-/// What stands where nothing was measured.
+/// The placeholder for a figure that was not measured.
 pub(super) const NOTHING: &str = STYLE.nothing();
-/// Below this share of requests that met the goals a run that passed says what that does not mean.
+/// If fewer requests than this share met the goals, a run that passed gets a note.
 const FEW_GOOD: f64 = 0.5;
 
 /// A time in milliseconds to four digits, such as `81.23ms`. A time below zero, such as the lower end of an interval, is shown as 0.
@@ -42,36 +42,36 @@ pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> Strin
     STYLE.optional(value, show)
 }
 
-/// Whether a text has a percentile with a mark.
+/// Whether a text contains a marked percentile.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains(LARGEST)
 }
 
-/// p50 of times; a mark where it is the largest value.
+/// p50 of times; marked if it is the largest value.
 pub(super) fn p50(of: Option<&Statistics>) -> String {
     optional(of, |it| percentile(millis(it.p50), 500, it.count))
 }
 
-/// The same of p90.
+/// p90 of times; marked if it is the largest value.
 pub(super) fn p90(of: Option<&Statistics>) -> String {
     optional(of, |it| percentile(millis(it.p90), 900, it.count))
 }
 
-/// The same of p99.
+/// p99 of times; marked if it is the largest value.
 pub(super) fn p99(of: Option<&Statistics>) -> String {
     optional(of, |it| percentile(millis(it.p99), 990, it.count))
 }
 
-/// How a person finds the profile: a text within the BenchmarkRun by the name of that.
+/// How a person finds the profile: a profile within the BenchmarkRun has the name of the BenchmarkRun.
 pub fn profile(run: &ResolvedRun) -> String {
     if run.profile_source == "inline" { format!("{} (inline)", run.run.name) } else { run.profile_source.clone() }
 }
 
-/// What the verdict does not tell: how many requests met the goals. `None` where the load has none.
+/// What the verdict does not report: how many requests met the goals. `None` if the load has no goals.
 pub(super) struct Goals {
-    /// Of stages, the least and the most.
+    /// For several stages, the least and the most.
     pub text: String,
-    /// They are so few that a run that passed needs a word.
+    /// So few requests met the goals that a passed run gets a note.
     pub are_few: bool,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Row<'a> {
     pub figures: &'a Statistics,
 }
 
-/// The latencies that a table shows, those that were measured: the headline clock first. In milliseconds.
+/// The measured latencies that a table shows, the headline clock first. In milliseconds.
 pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
     let all = &document.figures;
     let probes = document.probes.as_ref();
@@ -132,7 +132,7 @@ pub(super) fn lengths(document: &ReportDocument) -> Vec<Row<'_>> {
     [Figure::Isl, Figure::Osl].into_iter().filter_map(row).collect()
 }
 
-/// Requests that are in no figure, where there are such.
+/// Requests that are excluded from all figures, if any.
 pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
     let named = WindowPart::ALL.into_iter().filter_map(|part| {
         let outcomes = document.figures.aside.get(part.name())?;
@@ -147,7 +147,7 @@ pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
     named.collect()
 }
 
-/// Rates and what they are called.
+/// Rates and their names.
 pub(super) fn rates(document: &ReportDocument) -> Vec<(String, String)> {
     let all = &document.figures;
     let Some(rates) = &all.throughput else { return Vec::new() };
@@ -174,12 +174,12 @@ pub(super) fn rates(document: &ReportDocument) -> Vec<(String, String)> {
     rows
 }
 
-/// A value of a figure that has one.
+/// A value with the unit of its figure.
 fn of_unit(figure: Figure, value: f64) -> String {
     if figure.row().unit == Unit::Share { percent(value) } else { number(value) }
 }
 
-/// Rates per accelerator and money per token, and what they are called.
+/// Rates per accelerator and money per token, with their names.
 pub(super) fn cost(hardware: &HardwareDocument, figures: &CostDocument) -> Vec<(String, Option<f64>)> {
     let per_accelerator = format!("output tokens/s per accelerator (of {})", hardware.accelerators);
     let mut rows = vec![(per_accelerator, figures.output_tokens_per_second_per_accelerator)];
@@ -190,16 +190,16 @@ pub(super) fn cost(hardware: &HardwareDocument, figures: &CostDocument) -> Vec<(
     rows
 }
 
-/// One thing that the launcher says of its own measurement.
+/// One result of the launcher's self-measurement.
 pub(super) struct Trust {
     pub name: &'static str,
-    /// `None` where it was not measured.
+    /// `None` if it was not measured.
     pub found: Option<String>,
-    /// `None` where there is no bound on it.
+    /// `None` if it has no bound.
     pub bound: Option<fn(&ValidityBounds) -> String>,
 }
 
-/// What the launcher says of its own measurement.
+/// The launcher's measurements of itself.
 pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
     let bounded = |name, found, bound: fn(&ValidityBounds) -> String| Trust { name, found, bound: Some(bound) };
     let told = |name, found| Trust { name, found, bound: None };

@@ -1,4 +1,4 @@
-//! The uncertainty of the figures in words, for the Markdown report and the comment.
+//! The uncertainty of the figures as text, for the Markdown report and the comment.
 
 use analysis::uncertainty::{PERCENTILES, State, Status, SteadyVerdict, enough};
 use crds::benchmark_run::Stat;
@@ -13,7 +13,7 @@ use super::text::{millis, number, optional, signed_percent};
 pub(super) const COLUMNS: [&str; 6] =
     ["figure", "stage", "value", "95 % interval", "effective values", "within the steady window"];
 
-/// A row for each figure of each stage that has an interval: of several stages the headline figures alone.
+/// One row per figure with an interval, for each stage. With several stages, only the headline figures.
 pub(super) fn rows(document: &ReportDocument) -> Vec<Vec<String>> {
     let all = document.stages.len() == 1;
     let told = document.stages.iter().filter(|it| has_interval(&it.uncertainty));
@@ -30,7 +30,7 @@ fn has_interval(it: &UncertaintyDocument) -> bool {
 
 fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
     let it = &stage.uncertainty;
-    // Only a stage that was steady as a whole has a window whose figures stand for it.
+    // Only a stage that was steady as a whole has a window with representative figures.
     let steady = it.steady_state.as_ref().filter(|it| it.verdict == SteadyVerdict::Steady.name());
     let window = steady.and_then(|it| it.window.as_ref());
     let mut rows = Vec::new();
@@ -81,12 +81,12 @@ fn interval(it: &EstimateDocument, few: Option<String>, unit: fn(f64) -> String)
     }
 }
 
-/// How many effective values there are of how many needed; `None` where they are enough.
+/// How many effective values there are, and how many are needed; `None` if there are enough.
 fn needed(effective: f64, needed: f64) -> Option<String> {
     (effective < needed).then(|| format!("independent values: {} of {needed}", rounded_down(effective)))
 }
 
-/// As the rules on too few values count.
+/// Rounds down, like the rules on too few values.
 fn rounded_down(effective: f64) -> u64 {
     effective as u64
 }
@@ -97,7 +97,7 @@ fn few_for_percentile(mean: &EstimateDocument, percentile: &EstimateDocument, p:
     of_mean.map(|it| format!("{it} of the mean")).or_else(|| needed(effective(percentile), enough::for_ranks(p)))
 }
 
-/// A figure within the steady window. `window`: `None` where there is no such window.
+/// A figure within the steady window. `window`: `None` if there is no such window.
 fn within(window: Option<&EstimateDocument>, unit: fn(f64) -> String) -> String {
     optional(window, |it| match &it.withheld {
         None => {
@@ -126,7 +126,7 @@ fn in_words(state: &str) -> &str {
     words.into_iter().find(|(it, _)| it.name() == state).map_or(state, |(_, words)| words)
 }
 
-/// A sentence or two for each stage: its steady state, and Little's law.
+/// A sentence or two per stage: its steady state, and Little's law.
 pub(super) fn sentences(document: &ReportDocument) -> Vec<String> {
     let named = |stage: &StageDocument, text: String| match document.stages.len() {
         1 => text,
@@ -176,7 +176,7 @@ fn steady_state(it: &UncertaintyDocument) -> Option<String> {
     })
 }
 
-/// What a figure did in the window, such as `TTFT p50 by +12 % (+8 % to +16 %)`.
+/// The trend of a figure in the window, such as `TTFT p50 by +12 % (+8 % to +16 %)`.
 fn judged(it: &JudgedDocument) -> String {
     let figure = Figure::from_key(&it.figure).map_or_else(|| it.figure.clone(), Figure::label);
     let share = |share: f64| format!("{:+.0} %", share * 100.0);

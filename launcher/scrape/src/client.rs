@@ -8,16 +8,16 @@ use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use server_metrics::identity::shown;
 
-/// Bytes of all answers that are read at one time.
+/// Maximum bytes of all concurrent responses.
 const MAX_AT_ONCE: usize = 64 << 20;
-/// Text first, because every server writes it.
+/// Prometheus text first, because every server supports it.
 const ACCEPT: &str = "text/plain;version=0.0.4, application/openmetrics-text;q=0.5, */*;q=0.1";
 
-/// The bytes of answers that are being read.
+/// The bytes of responses in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budget(Rc<Cell<usize>>);
 
-/// A part of the budget, which goes back when it is dropped.
+/// A part of the budget, which is released on drop.
 struct Taken {
     budget: Budget,
     bytes: usize,
@@ -38,7 +38,7 @@ impl Drop for Taken {
     }
 }
 
-/// How an address is called.
+/// How to call an address.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     client: Client,
@@ -47,7 +47,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// `address`: where the host of the URLs is; `None`: they have an address in place of a name, or `socket` is called.
+    /// `address`: the address of the URL's host; `None`: the URL contains an address, or `socket` is used.
     pub(super) fn new(
         host: Option<(&str, SocketAddr)>,
         socket: Option<&str>,
@@ -56,7 +56,7 @@ impl Caller {
         budget: Budget,
     ) -> Result<Caller, reqwest::Error> {
         let mut builder = Client::builder()
-            // A proxy would find an address of its own.
+            // A proxy would resolve the name itself.
             .no_proxy()
             .tls_backend_preconfigured(tls)
             .redirect(Policy::none())
@@ -72,10 +72,10 @@ impl Caller {
         Ok(Caller { client: builder.build()?, token, budget })
     }
 
-    /// The body of an answer with status 200.
+    /// The body of a response with status 200.
     ///
     /// # Errors
-    /// Why there is none, in a few words that hold neither the URL nor a credential.
+    /// The reason, in a few words without the URL or a credential.
     pub(super) async fn get(self, url: Url, most: usize, limit: Duration) -> Result<Vec<u8>, String> {
         match clock::limit(limit, self.read(url, most)).await {
             Ok(done) => done,
@@ -116,7 +116,7 @@ impl Caller {
     }
 }
 
-/// The last cause of an error, which names the fact; the ones before it name layers.
+/// The last cause of an error, which names the fact; earlier causes name layers.
 fn why(error: reqwest::Error, what: &str) -> String {
     let error = error.without_url();
     let mut cause: &dyn Error = &error;
@@ -126,10 +126,10 @@ fn why(error: reqwest::Error, what: &str) -> String {
     shown(&format!("{what}: {cause}"))
 }
 
-/// How certificates are checked: as those of a target; where no source needs it, none is trusted.
+/// How certificates are verified: as for a target. If no source needs TLS, no authority is loaded.
 ///
 /// # Errors
-/// The authorities are no certificates.
+/// The authorities are not valid certificates.
 pub(super) fn tls(is_needed: bool, authorities: Option<&str>) -> Result<ClientConfig, TlsError> {
     if is_needed {
         return tls_config(authorities);
@@ -141,7 +141,7 @@ pub(super) fn tls(is_needed: bool, authorities: Option<&str>) -> Result<ClientCo
         .with_no_client_auth())
 }
 
-/// Each address once, in an order that no server changes.
+/// Each address once, in an order that does not depend on the server.
 pub(super) fn distinct(mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     found.sort_unstable();
     found.dedup();

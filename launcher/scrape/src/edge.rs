@@ -1,4 +1,4 @@
-//! A round of scrapes next to a load: every address once, and again where a server is still busy. Pure.
+//! A round of scrapes before or after a load: scrapes every address once, and again if a server is still busy. Pure.
 
 use std::{collections::BTreeSet, sync::mpsc::SyncSender, time::Duration};
 
@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::mpsc::SyncSender, time::Duration};
 #[derive(Debug)]
 pub(super) struct Edge {
     done: SyncSender<()>,
-    /// Addresses whose scrape of this round has not ended.
+    /// Addresses with an unfinished scrape in this round.
     left: BTreeSet<usize>,
     /// When the second round begins.
     pub(super) again: Option<Duration>,
@@ -24,12 +24,12 @@ impl Edge {
         self.left.contains(&endpoint)
     }
 
-    /// An address was found while the round goes on.
+    /// Adds an address that was found during the round.
     pub(super) fn add(&mut self, endpoint: usize) {
         self.left.insert(endpoint);
     }
 
-    /// A scrape of this round has ended, or will not be made.
+    /// A scrape of this round has ended, or will not happen.
     pub(super) fn end(&mut self, endpoint: usize) {
         self.left.remove(&endpoint);
     }
@@ -53,9 +53,9 @@ impl Edge {
         self.left = endpoints.collect();
     }
 
-    /// Tells the launcher that the round is over.
+    /// Notifies the launcher that the round is over.
     pub(super) fn answer(self) {
-        // It fails only where the launcher has stopped waiting.
+        // This fails only if the launcher has stopped waiting.
         let _ = self.done.try_send(());
     }
 }

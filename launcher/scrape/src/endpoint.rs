@@ -1,4 +1,4 @@
-//! One address that is scraped: when it is due, and what came of it. Pure.
+//! One scraped address: when its next scrape is due, and the results so far. Pure.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -6,7 +6,7 @@ use server_metrics::{identity::Identity, scraped::Address, series::Store};
 
 use super::client::Caller;
 
-/// Different reasons of failures that are told apart.
+/// Maximum number of different failure reasons that are counted separately.
 const MAX_REASONS: usize = 8;
 const OTHER: &str = "other";
 
@@ -19,21 +19,21 @@ pub(super) struct Endpoint {
     pub(super) caller: Caller,
     /// Its index in the store.
     pub(super) index: usize,
-    /// A scrape is under way.
+    /// A scrape is in flight.
     pub(super) busy: bool,
-    /// It is not asked: its name does not lead there any more, or one of the following.
+    /// It is no longer scraped: its name no longer resolves to it, or one of the following fields is set.
     pub(super) gone: bool,
-    /// It was a guess, and has no metrics.
+    /// The address was a guess, and has no metrics.
     pub(super) has_none: bool,
-    /// Its server is asked at an address of the other family.
+    /// Its server is scraped at an address of the other family.
     pub(super) is_other_family: bool,
     /// When the next scrape begins, on the worker's clock.
     pub(super) due: Duration,
     pub(super) counts: Counts,
-    /// What it answered beside its metrics.
+    /// The version that it reported.
     pub(super) version: Option<String>,
     pub(super) models: Option<Vec<server_metrics::identity::Model>>,
-    /// It was asked for these.
+    /// The version and the models were requested.
     pub(super) asked: bool,
 }
 
@@ -68,14 +68,14 @@ impl Counts {
 }
 
 impl Endpoint {
-    /// Sets the time of the next scrape: the next multiple of the interval that is not over.
+    /// Sets the time of the next scrape: the next multiple of the interval in the future.
     pub(super) fn schedule(&mut self, now: Duration, interval: Duration) {
         let step = interval.as_nanos().max(1);
         let missed = now.saturating_sub(self.due).as_nanos() / step + 1;
         self.due += interval * u32::try_from(missed).unwrap_or(u32::MAX);
     }
 
-    /// What came of it.
+    /// The results of the address.
     pub(super) fn into_address(self, url: &str, store: &Store) -> Address {
         let Counts { ok, failed, time, max_time, bytes, reasons } = self.counts;
         let known = store.addresses().get(self.index);

@@ -1,9 +1,8 @@
-//! [I/O] Asks servers for their metrics while a load runs, on one thread of its own.
+//! [I/O] Scrapes the metrics of servers while a load runs, on a separate thread.
 //!
-//! Each address is asked once in an interval, and never twice at a time. A scrape that fails is a gap with a reason, and
-//! no error of the run. Host names are resolved again and again, and every address of a name is asked: a headless Service
-//! has one for each pod. Called are only addresses that the launcher may call for a target as well. Nothing here runs on the
-//! threads of the load. What the answers mean is known to `server-metrics`.
+//! Each address is scraped once per interval, with at most one scrape in flight. A failed scrape is a gap with a reason, not an error of the run.
+//! Host names are resolved repeatedly, and every address of a name is scraped: a headless Service has one address per pod. Only addresses that are
+//! allowed for a target are called. Nothing here runs on the threads of the load. `server-metrics` interprets the responses.
 
 mod client;
 mod edge;
@@ -31,28 +30,27 @@ use tracing::warn;
 
 use worker::Worker;
 
-/// Between two scrapes of an address, while memory has room.
+/// The time between two scrapes of an address, while there is enough memory.
 pub const INTERVAL: Duration = Duration::from_secs(1);
-/// The longest that a scrape may take. A busy server answers late.
+/// Timeout of a scrape. A busy server responds late.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest text of a scrape, in bytes; vLLM's has about 60,000.
+/// The maximum size of a scrape, in bytes; vLLM's has about 60,000.
 pub const MAX_BYTES: usize = 16 << 20;
-/// The longest that the launcher waits for a scrape next to a load: a slow scrape, an interval, and a scrape.
+/// Timeout for a round of scrapes before or after a load: a slow scrape, an interval, and a scrape.
 const EDGE_LIMIT: Duration = Duration::from_secs(7);
-/// The same once the run is asked to stop: its grace period is for requests in flight and for the report.
+/// The same timeout after a stop: the run's grace period is for requests in flight and for the report.
 const STOPPED_LIMIT: Duration = Duration::from_secs(1);
-/// How often a stop is checked meanwhile.
+/// How often the wait checks for a stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// One source of metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The whole URL, such as `http://vllm.llm-d:8000/metrics`; or `unix:` and the path of a socket, of which `/metrics`
-    /// is asked.
+    /// The whole URL, such as `http://vllm.llm-d:8000/metrics`; or `unix:` and the path of a socket, with the URL path `/metrics`.
     pub url: String,
-    /// What it is; `None`: its metrics say it.
+    /// The kind of server; `None`: its metrics identify it.
     pub engine: Option<MetricsKind>,
-    /// Nobody named it: where the first scrape fails there are no metrics, and that is no gap.
+    /// The user did not name it: if the first scrape fails there are no metrics, and that is no gap.
     pub is_guess: bool,
     /// Whether it gets the bearer token of the target.
     pub gets_token: bool,
@@ -63,25 +61,25 @@ pub struct Source {
 pub struct Order {
     pub sources: Vec<Source>,
     pub token: Option<String>,
-    /// Certificate authorities that are trusted beside the public ones, as PEM text.
+    /// Additional certificate authorities, as PEM text.
     pub authorities: Option<String>,
     pub interval: Duration,
-    /// The longest that a scrape may take.
+    /// Timeout of a scrape.
     pub timeout: Duration,
-    /// Finds the addresses of names, and refuses those that may not be called.
+    /// Resolves names, and refuses addresses that are not allowed.
     pub resolver: Resolver,
 }
 
-/// What the thread is asked to do.
+/// A command for the thread.
 enum Command {
-    /// Scrape every address now, and answer when that is done.
+    /// Scrape every address now, and notify the sender when done.
     Scrape(SyncSender<()>),
-    /// The same, and again after an interval where a server still has requests under way.
+    /// The same, but scrape again after an interval if a server still has requests in flight.
     Settle(SyncSender<()>),
     End,
 }
 
-/// A thread that scrapes until it is ended.
+/// A thread that scrapes until [`Scraper::end`].
 #[derive(Debug)]
 pub struct Scraper {
     commands: commands::Sender<Command>,
@@ -94,15 +92,15 @@ impl Scraper {
     /// # Errors
     /// The system refuses a thread or a runtime, or the certificate authorities cannot be used.
     pub fn start(order: Order) -> io::Result<Scraper> {
-        // The launcher waits for each answer but the last.
+        // The launcher waits for each reply except the last.
         let (sender, receiver) = commands::channel(2);
-        // The authorities of the system are many, and reading them takes time that a run without TLS need not wait for.
+        // Loading the many system authorities takes time, which a run without TLS saves.
         let needs_tls = order.sources.iter().any(|it| it.url.starts_with("https:"));
         let tls = client::tls(needs_tls, order.authorities.as_deref()).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let body = move || {
             let scraped = runtime.block_on(Worker::new(order, tls, receiver).run());
-            // A lookup is a blocking call of the system, which may take minutes.
+            // A lookup is a blocking system call, which may take minutes.
             runtime.shutdown_background();
             scraped
         };
@@ -110,14 +108,14 @@ impl Scraper {
         Ok(Scraper { commands: sender, thread })
     }
 
-    /// Scrapes every address once, right before a load. Blocks until that is done, at most for 7 s; for 1 s once the run is asked to
-    /// stop, and not at all once it is aborted.
+    /// Scrapes every address once, right before a load. Blocks until that is done, at most for 7 s; for 1 s after a stop, and not at all after an
+    /// abort.
     pub fn before_load(&self, stop: &Stop) {
         self.ask(stop, Command::Scrape);
     }
 
-    /// Scrapes every address right after a load: again after an interval where a server has requests under way, because
-    /// servers count at the end of a step. Blocks as long as [`Scraper::before_load`].
+    /// Scrapes every address right after a load, and again after an interval if a server has requests in flight, because servers count at the end of
+    /// a step. Blocks as long as [`Scraper::before_load`].
     pub fn after_load(&self, stop: &Stop) {
         self.ask(stop, Command::Settle);
     }
@@ -131,15 +129,15 @@ impl Scraper {
         }
     }
 
-    /// Ends the thread. `None`: it ended early, by a fault of the launcher.
+    /// Ends the thread. `None`: it ended early because of a launcher fault.
     pub fn end(self) -> Option<Scraped> {
-        // It fails only where the thread has ended.
+        // This fails only if the thread has ended.
         let _ = self.commands.blocking_send(Command::End);
         self.thread.join().ok()
     }
 }
 
-/// Waits for the end of a scrape next to a load.
+/// Waits for the end of a round before or after a load.
 fn is_done(waiting: &Receiver<()>, stop: &Stop) -> bool {
     let mut end = Duration::MAX;
     loop {

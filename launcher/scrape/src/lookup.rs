@@ -1,4 +1,4 @@
-//! A source as it is called: where its host is a name, every address of the name.
+//! A source with a resolved host: if the host is a name, every address of the name.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -14,11 +14,11 @@ use super::Source;
 /// How the addresses of a source are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is called as it is: the URL has an address.
+    /// The URL contains an address, which is called as it is.
     Fixed,
     /// The path of a socket.
     Socket(String),
-    /// The name is resolved again and again.
+    /// A name that is resolved repeatedly.
     Name { host: String, port: u16 },
 }
 
@@ -28,17 +28,17 @@ pub(super) struct Known {
     pub(super) source: Source,
     pub(super) url: Url,
     pub(super) place: Place,
-    /// Why its name has no address; `None`: it has one, or it was not looked up yet.
+    /// Why the name has no address; `None`: it has one, or was not looked up yet.
     pub(super) problem: Option<String>,
-    /// Whether only IPv4 addresses are asked, or only IPv6 addresses. `None`: no address has answered yet, and all of them are asked.
+    /// Whether only IPv4 or only IPv6 addresses are scraped. `None`: no address has responded yet, so all are scraped.
     pub(super) is_v4: Option<bool>,
-    /// Addresses of its name that are not asked, because there are too many.
+    /// Addresses of the name that are not scraped, because there are too many.
     pub(super) left_out: usize,
 }
 
 impl Known {
     /// # Errors
-    /// The URL cannot be called.
+    /// The URL is not allowed.
     pub(super) fn new(source: Source, resolver: &Resolver) -> Result<Known, String> {
         if let Some(path) = unix_socket(&source.url) {
             resolver.check_socket(Path::new(path)).map_err(|error| error.to_string())?;
@@ -62,15 +62,15 @@ impl Known {
         Ok(Known { source, url, place, problem: None, is_v4: None, left_out: 0 })
     }
 
-    /// The addresses of a lookup that are asked: those of one family, because a server has an address of each. Where the name has no
-    /// address of the family any more, all of them are asked again.
+    /// The addresses of a lookup to scrape. They belong to one family, because a server has an address in each. If the name has no address of that
+    /// family any more, all of them are scraped again.
     pub(super) fn of_one_family(&mut self, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
         let known = self.is_v4.filter(|is_v4| found.iter().any(|it| it.is_ipv4() == *is_v4));
         self.is_v4 = known;
         found.into_iter().filter(|it| known.is_none_or(|is_v4| it.is_ipv4() == is_v4)).collect()
     }
 
-    /// The URL of another path beside that of the metrics, such as `/version` beside `/metrics`.
+    /// The URL with another path in place of the metrics path, such as `/version` in place of `/metrics`.
     pub(super) fn beside(&self, path: &str) -> Url {
         let mut url = self.url.clone();
         let base = url.path().trim_end_matches('/');
@@ -80,7 +80,7 @@ impl Known {
     }
 }
 
-/// What a lookup changes: addresses that are new, and those that are gone.
+/// The result of a lookup: new addresses, and addresses that are gone.
 pub(super) fn changes(known: &[SocketAddr], found: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
     let without =
         |all: &[SocketAddr], some: &[SocketAddr]| all.iter().copied().filter(|it| !some.contains(it)).collect();

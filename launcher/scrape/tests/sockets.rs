@@ -1,4 +1,4 @@
-//! Scrapes of servers that answer well, badly, late, or not at all, over real sockets.
+//! Scrapes of servers that respond well, badly, late, or not at all, over real sockets.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -21,7 +21,7 @@ use engine::{
 use scrape::{Order, Scraper, Source};
 use server_metrics::{scraped::Scraped, series::WindowFigures};
 
-/// Writes the answer to a request: its number among those for the same path, its head, and the socket.
+/// Writes the response to a request: its index among the requests for the same path, its head, and the socket.
 type Answer = dyn Fn(usize, &str, &mut TcpStream) + Send + Sync;
 
 /// A server on loopback. It lives as long as the test's process.
@@ -53,7 +53,7 @@ fn serve(answer: impl Fn(usize, &str, &mut TcpStream) + Send + Sync + 'static) -
     address
 }
 
-/// A server with the same answer to every question for metrics.
+/// A server with the same response to every metrics request.
 fn serve_text(text: String) -> SocketAddr {
     serve(move |_, head, stream| if head.starts_with("GET /metrics ") { send(stream, &text) } else { refuse(stream) })
 }
@@ -76,7 +76,7 @@ fn source_at(address: SocketAddr) -> Source {
     source(format!("http://{address}/metrics"))
 }
 
-/// Long intervals: only the scrapes next to the load are made.
+/// Long intervals: only the scrapes before and after the load happen.
 fn order(sources: Vec<Source>) -> Order {
     Order {
         sources,
@@ -88,7 +88,7 @@ fn order(sources: Vec<Source>) -> Order {
     }
 }
 
-/// What two scrapes came to, one before a load that takes no time and one after it, and the figures of that load.
+/// The result of two scrapes, one before a load without duration and one after it, and the figures of that load.
 fn scrape(sources: Vec<Source>) -> (Scraped, WindowFigures) {
     scrape_by(order(sources))
 }
@@ -152,7 +152,7 @@ fn the_time_of_the_server_is_of_no_interest() {
 
 #[test]
 fn a_busy_server_is_scraped_again_after_its_load() {
-    // The second scrape is right after the load; the third one, an interval later, has all tokens.
+    // The second scrape is right after the load. The third scrape, one interval later, contains all tokens.
     let answers = |number: usize, _: &str, stream: &mut TcpStream| {
         let (running, tokens) = [(0, 0), (1, 90), (0, 100)][number.min(2)];
         send(stream, &format!("vllm:num_requests_running {running}\nvllm:generation_tokens_total {tokens}\n"));
@@ -310,7 +310,7 @@ fn a_guess_without_metrics_leaves_no_trace() {
 fn a_name_leads_to_all_its_addresses() {
     let port = serve_text(tokens(1)).port();
     let (scraped, _) = scrape(vec![source(format!("http://localhost:{port}/metrics"))]);
-    // Where the name leads to an address of IPv6 as well, nothing listens there.
+    // If the name also resolves to an IPv6 address, nothing listens there.
     let [address] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
     assert_eq!((address.address, address.failures), (Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))), 0));
     let (scraped, _) = scrape(vec![source("http://no-such-host.invalid/metrics".into())]);

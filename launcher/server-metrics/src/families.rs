@@ -1,6 +1,6 @@
-//! Which names of which server mean what. Pure.
+//! Maps metric names to their servers and meanings. Pure.
 //!
-//! The names of server engines are in their rows, [`crds::server_engine`]. Sources for the others: the metrics guide of the Gateway API
+//! The metric names of server engines are in their rows, [`crds::server_engine`]. Sources for all other names: the metrics guide of the Gateway API
 //! Inference Extension, and the default counters of NVIDIA's DCGM exporter.
 
 use std::{collections::HashMap, sync::LazyLock};
@@ -17,7 +17,7 @@ struct Exporter {
 }
 
 const EXPORTERS: [Exporter; 2] = [
-    // Of llm-d and of the Gateway API Inference Extension.
+    // Names from llm-d and from the Gateway API Inference Extension.
     Exporter {
         kind: MetricsKind::EndpointPicker,
         metrics: MetricNames {
@@ -49,19 +49,19 @@ const EXPORTERS: [Exporter; 2] = [
     },
 ];
 
-/// The names of all sources that are known: those of server engines are in their rows.
+/// The metric names of all known sources, including the rows of server engines.
 fn sources() -> impl Iterator<Item = (MetricsKind, &'static MetricNames)> {
     let engines = ServerEngine::ALL.into_iter().filter_map(|it| Some((it.row().metrics_kind, it.row().metrics?)));
     engines.chain(EXPORTERS.iter().map(|it| (it.kind, &it.metrics)))
 }
 
-/// Whose metric it is by its name; `None`: it may be anybody's.
+/// The source of a metric by its name; `None`: it may belong to any source.
 pub fn source_of(name: &str) -> Option<MetricsKind> {
     let is_of = |metrics: &MetricNames| metrics.prefixes.iter().any(|prefix| name.starts_with(prefix));
     sources().find(|(_, metrics)| is_of(metrics)).map(|(kind, _)| kind)
 }
 
-/// The part of a metric that a series is.
+/// The part of a metric that a series represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Gauge,
@@ -72,7 +72,7 @@ pub enum Part {
     Info,
 }
 
-/// What a name means.
+/// The meaning of a metric name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
     pub role: Role,
@@ -84,7 +84,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, (Shape, Role)>> = LazyLock::new(|
     families.map(|(name, shape, role)| (*name, (*shape, *role))).collect()
 });
 
-/// What a name means. `None`: no figure needs it, and it is kept only where every metric of an address is.
+/// The meaning of a metric name. `None`: no figure needs it; it is kept only if all metrics of an address are kept.
 pub fn meaning(name: &str) -> Option<Meaning> {
     let known = |name: &str| BY_NAME.get(name).copied();
     let histogram = |suffix: &str, part: Part| {
@@ -97,7 +97,7 @@ pub fn meaning(name: &str) -> Option<Meaning> {
             Gauge => Part::Gauge,
             Counter => Part::Counter,
             Info => Part::Info,
-            // Without its suffix it is no series of a histogram.
+            // A name without such a suffix is no series of a histogram.
             Histogram => return None,
         };
         Some(Meaning { role, part })
@@ -113,8 +113,7 @@ pub fn meaning(name: &str) -> Option<Meaning> {
     })
 }
 
-/// The part of a metric that is not known, by the suffix of its name. A gauge and a counter without a suffix look the
-/// same.
+/// The part of an unknown metric, by the suffix of its name. A gauge and a counter without a suffix look the same.
 pub fn part_by_name(name: &str) -> Part {
     [("_total", Part::Counter), ("_bucket", Part::Bucket), ("_sum", Part::Sum), ("_count", Part::Count)]
         .into_iter()

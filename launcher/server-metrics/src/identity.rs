@@ -1,4 +1,4 @@
-//! Who the server says it is: engine, version, models, settings of the KV cache, GPUs. Pure.
+//! The server's description of itself: engine, version, models, KV cache settings, GPUs. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +7,24 @@ use serde_json::Value;
 
 use crate::{families::Role, parse::labels, series::Address};
 
-/// The longest text of a server that is kept, in characters.
+/// Maximum length of a text from a server, in characters.
 const MAX_CHARS: usize = 200;
-/// Models of a server that are kept.
+/// Maximum number of models per server.
 const MAX_MODELS: usize = 20;
-/// Settings of the KV cache that are kept; vLLM 0.32 has about 20.
+/// Maximum number of KV cache settings; vLLM 0.32 has about 20.
 const MAX_SETTINGS: usize = 64;
-/// Labels that are no settings of the KV cache.
+/// Labels other than KV cache settings.
 const NO_SETTINGS: [&str; 2] = ["engine", "model_name"];
 
-/// What one address, or several with the same settings, said of itself. What was not told is empty.
+/// What one address reported about itself, or several addresses with the same settings. Values that were not reported are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     pub engine: Option<MetricsKind>,
     pub version: Option<String>,
     pub models: Vec<Model>,
-    /// The labels of vLLM's `cache_config_info`, without those that are unset.
+    /// The labels of vLLM's `cache_config_info`, without unset ones.
     pub cache_config: BTreeMap<String, String>,
-    /// The names of GPUs, and how many there are of each.
+    /// The names of GPUs with their counts.
     pub gpus: BTreeMap<String, u64>,
 }
 
@@ -32,12 +32,12 @@ pub struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     pub id: String,
-    /// The longest prompt with its output, in tokens.
+    /// Maximum length of a prompt with its output, in tokens.
     pub max_model_len: Option<u64>,
 }
 
 impl Identity {
-    /// What the metrics of an address say.
+    /// The identity in the metrics of an address.
     pub fn from_metrics(address: &Address) -> Identity {
         let mut identity = Identity { engine: address.engine, ..Identity::default() };
         let mut gpus = BTreeMap::<String, BTreeSet<String>>::new();
@@ -70,13 +70,13 @@ impl Identity {
     }
 }
 
-/// The version in the answer to `/version` of vLLM or `/get_server_info` of SGLang.
+/// The version in the response to vLLM's `/version` or SGLang's `/get_server_info`.
 pub fn version(text: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(text).ok()?;
     answer["version"].as_str().map(shown).filter(|it| !it.is_empty())
 }
 
-/// The models in the answer to `/v1/models`, without adapters.
+/// The models in the response to `/v1/models`, without adapters.
 pub fn models(text: &[u8]) -> Option<Vec<Model>> {
     let answer: Value = serde_json::from_slice(text).ok()?;
     let models = answer["data"].as_array()?.iter().filter(|it| !it["parent"].is_string());
@@ -84,7 +84,7 @@ pub fn models(text: &[u8]) -> Option<Vec<Model>> {
     Some(models.filter_map(model).take(MAX_MODELS).collect())
 }
 
-/// A text of a server on one line, and of a bounded length.
+/// A text from a server, on one line and of bounded length.
 pub fn shown(text: &str) -> String {
     one_line(text).chars().take(MAX_CHARS).collect()
 }

@@ -1,4 +1,4 @@
-//! Texts that real servers wrote.
+//! Texts from real servers.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use server_metrics::{
 const V0_16: &str = include_str!("data/vllm-0.16.0.txt");
 const V0_32: &str = include_str!("data/vllm-0.32.0.txt");
 
-/// A store whose server was new one second before the text.
+/// A store with a scrape of an idle server, and a scrape of the text 10 s later.
 fn store(text: &str) -> Store {
     let mut store = Store::default();
     let address = store.add_address(None);

@@ -1,5 +1,4 @@
-//! The text of an answer, token by token: where stop strings end it, what is held back for them, and made-up log
-//! probabilities. Pure.
+//! The text of an answer, token by token: where stop strings end it, which bytes are held back for them, and made-up log probabilities. Pure.
 
 use std::sync::Arc;
 
@@ -15,9 +14,9 @@ pub struct Answer {
     pub words: u64,
     /// Where a stop ends it; `None`: the request has none.
     pub stop: Option<Stop>,
-    /// The prompt, where the answer is to begin with it.
+    /// The prompt, if the answer should begin with it.
     pub echo: Option<Arc<str>>,
-    /// How many alternatives are told for each token, if log probabilities are.
+    /// The number of alternatives per token; `None`: no log probabilities are requested.
     pub logprobs: Option<u32>,
     /// What the text is part of.
     pub form: AnswerForm,
@@ -35,11 +34,11 @@ pub enum AnswerForm {
     ToolCall(Arc<str>),
 }
 
-/// What stands before and after the text in a JSON object.
+/// The text before and after the answer in a JSON object.
 const OBJECT: (&str, &str) = ("{\"text\":\"", "\"}");
 
 impl AnswerForm {
-    /// The form that a chat or a completion asks for. Its fields were checked.
+    /// The form that a chat or completion requests. Its fields are already validated.
     pub fn read(body: &Map<String, Value>) -> AnswerForm {
         let named = body.get("tool_choice").and_then(|it| it.get("function")?.get("name")?.as_str());
         let required = || {
@@ -63,14 +62,14 @@ impl AnswerForm {
     }
 }
 
-/// What the stops of a request do to the text.
+/// The effect of a request's stops on the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// Bytes that a stream holds back, since they may begin a stop string.
+    /// Bytes that a stream holds back, because they may begin a stop string.
     pub held: usize,
-    /// Bytes that are shown in the end; `None`: all.
+    /// Bytes that are visible at the end; `None`: all.
     pub shown: Option<usize>,
-    /// What ended it, as JSON.
+    /// The stop that ended the answer, as JSON.
     pub reason: Option<String>,
 }
 
@@ -81,7 +80,7 @@ pub struct StopRules {
     pub strings: Vec<String>,
     /// Tokens.
     pub token_ids: Vec<u32>,
-    /// Whether they are shown.
+    /// Whether the stops are part of the visible text.
     pub include: bool,
 }
 
@@ -91,7 +90,7 @@ impl StopRules {
         self.strings.is_empty() && self.token_ids.is_empty()
     }
 
-    /// Applies them to an answer of `tokens` tokens, not before its first `min_tokens`: its length, and what is shown.
+    /// Applies the rules to an answer of `tokens` tokens, from its token `min_tokens` on. Returns the length, and what is visible.
     pub fn apply(&self, words: u64, min_tokens: u32, tokens: u32) -> (u32, Stop) {
         let longest = self.strings.iter().map(String::len).max().unwrap_or(0);
         let held = if self.include { 0 } else { longest.saturating_sub(1) };
@@ -110,7 +109,7 @@ impl StopRules {
             if self.token_ids.contains(&id) {
                 return found(if self.include { text.len() } else { before }, json!(id));
             }
-            // The one that is complete first; of two the one that is named first.
+            // The stop that is complete first wins; of two that end together, the first in the request.
             for end in before + 1..=text.len() {
                 let complete = |stop: &&String| text.as_bytes()[..end].ends_with(stop.as_bytes());
                 if let Some(stop) = self.strings.iter().find(complete) {
@@ -126,14 +125,14 @@ impl StopRules {
 #[derive(Debug)]
 pub struct AnswerText {
     answer: Answer,
-    /// What was not shown yet.
+    /// Text that is not visible yet.
     pending: String,
-    /// Bytes of the words that were shown.
+    /// Bytes of the words that are visible.
     shown: usize,
 }
 
 impl AnswerText {
-    /// Before its first token.
+    /// The state before the first token.
     pub fn new(answer: Answer) -> Self {
         AnswerText { answer, pending: String::new(), shown: 0 }
     }
@@ -166,14 +165,14 @@ impl AnswerText {
         text
     }
 
-    /// What ended it, as JSON.
+    /// The stop that ended the answer, as JSON.
     pub fn stop_reason(&self) -> Option<&str> {
         self.answer.stop.as_ref()?.reason.as_deref()
     }
 }
 
-/// The log probabilities of the tokens from `first` on, in the form of the endpoint. The model has none: they are made up,
-/// the same ones for the same answer, and the token that was chosen is always the likeliest.
+/// The log probabilities of the tokens in `positions`, in the form of the endpoint. The model has none, so they are made up. They repeat for the same
+/// answer, and the chosen token is always the likeliest.
 pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>, alternatives: u32) -> Value {
     let tokens = positions.clone().map(|position| {
         let chosen = text::word(words, position);
@@ -190,7 +189,7 @@ pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>,
                 |(token, logprob): &(String, f64)| json!({"token": token, "logprob": logprob, "bytes": bytes(token)});
             let content = tokens.map(|all| {
                 let mut entry = one(&all[0]);
-                // As many as were asked for, the chosen one among them.
+                // As many as requested, including the chosen token.
                 entry["top_logprobs"] = all.iter().take(alternatives as usize).map(one).collect();
                 entry
             });
@@ -204,7 +203,7 @@ pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>,
                 offsets.push(offset);
                 offset += all[0].0.len();
             }
-            // The chosen one and as many as were asked for.
+            // The chosen token, and as many as requested.
             let top = |all: &Vec<(String, f64)>| all.iter().map(|(it, logprob)| (it.clone(), json!(logprob))).collect();
             json!({
                 "text_offset": offsets,

@@ -1,4 +1,4 @@
-//! Values that both the reading of a request and the writing of its answer need.
+//! Values that are needed both to read a request and to write its answer.
 
 /// An endpoint that generates text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Endpoint {
     Completions,
 }
 
-/// The API in whose form a request comes and its answer goes.
+/// The API that defines the form of a request and its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// OpenAI's completions and chats.
@@ -21,13 +21,13 @@ pub enum Dialect {
     Messages,
 }
 
-/// Which chunks of a stream carry a usage.
+/// Which chunks of a stream contain the usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamUsage {
     #[default]
     Never,
     /// A chunk of its own at the end.
     AtEnd,
-    /// That one, and every chunk before it with the counts so far.
+    /// The chunk at the end, and every chunk before it with the counts so far.
     EveryChunk,
 }

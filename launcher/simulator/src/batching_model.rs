@@ -1,9 +1,8 @@
-//! [I/O] The engine: takes requests, runs the scheduler step by step in time, and tells each stream how far it is.
+//! [I/O] The engine: takes requests, runs the scheduler step by step in time, and reports the progress to each stream.
 //!
-//! One task runs while there is work and ends when there is none, so that an idle server wakes nobody. What passes to a
-//! stream is a counter and a waker, not a queue: a slow reader holds no memory here. Time is that of the runtime, so that
-//! a paused clock drives the simulation, or real time. Steps follow each other in model time, so that late timers do not
-//! add up.
+//! One task runs while there is work and ends when there is none, so that an idle server never wakes up. The engine passes a counter and a waker to a
+//! stream, not a queue: a slow reader uses no memory here. Time is the runtime's, so the simulation can run on a paused clock or in real time. Steps
+//! follow each other in model time, so that late timers do not add up.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,15 +18,15 @@ use super::scheduler::{Scheduler, Sequence};
 use super::work::{Finish, Work};
 use clock::Clock;
 
-/// How far model time may stay behind the clock. Timers are late by a millisecond or so, which the next step makes up
-/// for; a machine that was busy for longer has slowed the engine down, as it would a real one.
+/// How far model time may lag behind the clock. Timers are late by about a millisecond, which the next step makes up for. A machine that was busy for
+/// longer slows the engine down, as it would slow a real engine down.
 const MAX_CATCH_UP: Duration = Duration::from_millis(2);
 
-/// Steps without length that follow each other before the streams get to send. What is due at the same time then leaves in
-/// few writes, as from a busy server; with more of them a stream would send too much at once for what it is.
+/// Number of consecutive steps without length before the streams may send. Tokens due at the same time then leave in few writes, as from a busy
+/// server. With a larger number a stream would send too many tokens together.
 const STEPS_AT_ONCE: u32 = 4;
 
-/// How far a request is.
+/// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Tokens that are ready.
@@ -36,12 +35,12 @@ pub struct Progress {
     pub finish: Option<Finish>,
 }
 
-/// What engine and stream share of one request.
+/// The state that the engine and a stream share for one request.
 #[derive(Debug)]
 struct Slot {
     /// Tokens in the lower half, the finish in the upper one, so that both change at once.
     state: AtomicU64,
-    /// Prompt tokens that came from the prefix cache. Written before the first token is told.
+    /// Prompt tokens from the prefix cache. Written before the first token is reported.
     cached: AtomicU32,
     waker: AtomicWaker,
     left: AtomicBool,
@@ -72,7 +71,7 @@ impl Slot {
     }
 }
 
-/// A request in the engine; dropping it takes it out at the end of the step that runs.
+/// A request in the engine. Dropping it removes it at the end of the current step.
 #[derive(Debug)]
 pub struct Generation {
     model: Arc<BatchingModel>,
@@ -80,7 +79,7 @@ pub struct Generation {
 }
 
 impl Generation {
-    /// How far it is, as soon as more than `seen` tokens are ready or it has finished.
+    /// Returns the progress as soon as more than `seen` tokens are ready or the request has finished.
     pub fn poll(&self, cx: &mut Context<'_>, seen: u32) -> Poll<Progress> {
         let news = |progress: Progress| progress.tokens > seen || progress.finish.is_some();
         let progress = self.slot.get();
@@ -88,12 +87,12 @@ impl Generation {
             return Poll::Ready(progress);
         }
         self.slot.waker.register(cx.waker());
-        // Again, since the engine may have gone on between the look and the registration.
+        // Check again: the engine may have progressed between the check and the registration.
         let progress = self.slot.get();
         if news(progress) { Poll::Ready(progress) } else { Poll::Pending }
     }
 
-    /// Prompt tokens that came from the prefix cache, once there is a token.
+    /// Prompt tokens from the prefix cache, available with the first token.
     pub fn cached_tokens(&self) -> u32 {
         self.slot.cached.load(Ordering::Relaxed)
     }
@@ -118,7 +117,7 @@ impl Drop for Generation {
 pub struct BatchingModel {
     core: Mutex<Core>,
     somebody_left: AtomicBool,
-    /// Zero is the first request, or the start of real time.
+    /// Time zero is the first request, or the start of real time.
     clock: OnceLock<Clock>,
 }
 
@@ -127,13 +126,13 @@ struct Core {
     scheduler: Scheduler<Arc<Slot>>,
     latency: Latency,
     metrics: Metrics,
-    /// Sequences that the step which runs left in the queue; who comes during the step does not wait yet.
+    /// Sequences that the current step left in the queue. Sequences that arrive during the step do not count yet.
     queued: usize,
     /// Whether the task runs.
     busy: bool,
     /// Whether the server shuts down.
     closed: bool,
-    /// The level of its sleep, in which it computes nothing; 0: it is awake.
+    /// The sleep level; 0: awake. A sleeping engine computes nothing.
     sleep_level: u8,
 }
 
@@ -156,12 +155,12 @@ impl BatchingModel {
         })
     }
 
-    /// Steps follow real time, to the microsecond, and not the clock of the runtime. Without effect after a request.
+    /// Steps follow real time, to the microsecond, instead of the runtime's clock. No effect after the first request.
     pub fn use_real_time(&self) {
         self.clock.get_or_init(Clock::start);
     }
 
-    /// Queues a request. Needs a tokio runtime. After [`BatchingModel::close`] it is aborted at once.
+    /// Queues a request. Needs a tokio runtime. After [`BatchingModel::close`] the request is aborted immediately.
     pub fn submit(self: &Arc<Self>, work: Work) -> Generation {
         let slot = Arc::new(Slot {
             state: AtomicU64::new(0),
@@ -182,7 +181,7 @@ impl BatchingModel {
         Generation { model: self.clone(), slot }
     }
 
-    /// Lets the task run, where it does not and the engine is awake.
+    /// Starts the task if it does not run and the engine is awake.
     fn go_on(self: &Arc<Self>, core: &mut Core) {
         if core.sleep_level > 0 {
             self.drop_left(core);
@@ -192,7 +191,7 @@ impl BatchingModel {
         }
     }
 
-    /// Falls asleep: requests that run are aborted, as vLLM does by default, the KV cache is forgotten, and later requests wait.
+    /// Falls asleep: aborts running requests, as vLLM does by default, and clears the KV cache. Later requests wait.
     pub fn sleep(&self, level: u8) {
         let mut core = self.lock();
         core.sleep_level = level;
@@ -201,7 +200,7 @@ impl BatchingModel {
         core.scheduler.forget();
     }
 
-    /// Wakes up. Requests that waited go on.
+    /// Wakes up. Waiting requests continue.
     pub fn wake_up(self: &Arc<Self>) {
         let mut core = self.lock();
         core.sleep_level = 0;
@@ -209,24 +208,24 @@ impl BatchingModel {
         self.go_on(&mut core);
     }
 
-    /// The level of its sleep; 0: it is awake.
+    /// The sleep level; 0: awake.
     pub fn sleep_level(&self) -> u8 {
         self.lock().sleep_level
     }
 
-    /// Aborts all requests and every one that comes later.
+    /// Aborts all current and later requests.
     pub fn close(&self) {
         let mut core = self.lock();
         core.closed = true;
         abort_all(&mut core);
     }
 
-    /// The metrics as they are now.
+    /// The current metrics.
     pub fn metrics(&self) -> Metrics {
         self.lock().metrics.clone()
     }
 
-    /// One step after the other until there is nothing to do.
+    /// Runs steps until there is no work.
     async fn run(self: Arc<Self>) {
         let sleeper = self.clock().sleeper();
         let mut at = self.now();
@@ -259,7 +258,7 @@ impl BatchingModel {
         load.map(|load| core.latency.step(&load))
     }
 
-    /// Takes out the requests whose clients have left.
+    /// Removes the requests of clients that have left.
     fn drop_left(&self, core: &mut Core) {
         if self.somebody_left.swap(false, Ordering::AcqRel) {
             core.scheduler.retain(|slot| !slot.left.load(Ordering::Acquire));

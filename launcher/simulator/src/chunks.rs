@@ -1,8 +1,7 @@
 //! The bytes of answers: stream chunks and whole bodies with exactly the keys of vLLM 0.32, in its order.
 //!
-//! A token's chunk is head, word and tail. Most requests ask for nothing beside the words: their head and tail are made
-//! once for a stream. Where token ids, log probabilities, a running usage or stops are asked for, the tail is made for
-//! each chunk.
+//! A token's chunk consists of head, word and tail. Most requests want only the words: their head and tail are made once per stream. If a request
+//! wants token ids, log probabilities, a running usage or stops, the tail is made for each chunk.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,38 +18,38 @@ use super::work::Finish;
 /// The end of every stream.
 pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// As vLLM makes it from its version and a digest of its settings.
+/// The form that vLLM makes from its version and a digest of its settings.
 const FINGERPRINT: &str = "vllm-0.32.0-5e1f4a7c";
 
-/// What is not there.
+/// The value of absent fields.
 const NULL: &str = "null";
 
-/// What a stream reserves at once for its chunks: several of them, and little for many streams.
+/// What a stream reserves for its chunks: room for several of them, but little memory per stream.
 const BUFFER: usize = 1_024;
 
-/// What came of the prefix cache for one prompt, in tokens.
+/// How one prompt used the prefix cache, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheUse {
-    /// Taken from it.
+    /// Read from the cache.
     pub cached: u32,
-    /// Computed and given to it.
+    /// Computed, and added to the cache.
     pub created: u32,
 }
 
 impl CacheUse {
-    /// For a prompt of so many tokens of which so many were cached. `block_size` is 0 without a prefix cache.
+    /// For a prompt of `prompt_tokens`, of which `cached` were cached. `block_size` is 0 without a prefix cache.
     pub fn new(prompt_tokens: u32, cached: u32, block_size: u32) -> Self {
         let full = prompt_tokens.checked_rem(block_size).map_or(0, |rest| prompt_tokens - rest);
         CacheUse { cached, created: full.saturating_sub(cached) }
     }
 }
 
-/// Which answer to which request.
+/// Identifies the request and its answer.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The endpoint whose semantics the answer has.
+    /// The endpoint that defines the semantics of the answer.
     pub endpoint: Endpoint,
-    /// The API in whose form it goes.
+    /// The API that defines the form of the answer.
     pub dialect: Dialect,
     /// The id of the answer, with the prefix of the endpoint.
     pub id: String,
@@ -69,7 +68,7 @@ pub struct Choice {
     pub answer: Answer,
     /// Length of its prompt.
     pub prompt_tokens: u32,
-    /// The ids of the prompt where the answer tells token ids; `None`: it tells none.
+    /// The ids of the prompt, if the answer includes token ids; otherwise `None`.
     pub prompt_ids: Option<Arc<[u32]>>,
 }
 
@@ -81,21 +80,21 @@ pub struct Chunks {
     prompt_tokens: u32,
     usage: StreamUsage,
     logprobs: Option<u32>,
-    /// Whether chunks tell token ids.
+    /// Whether chunks include token ids.
     token_ids: bool,
-    /// Those of the prompt, as JSON, until a chunk has told them.
+    /// The prompt's token ids as JSON, until a chunk has included them.
     prompt_ids: Option<String>,
     index: u32,
-    /// The tool that is called, where the text is its arguments.
+    /// The called tool, if the text is its arguments.
     tool: Option<Arc<str>>,
     text: AnswerText,
-    /// Whether a chunk is nothing but head, word and tail.
+    /// Whether a chunk consists only of head, word and tail.
     plain: bool,
     /// From `data: ` to the word of a token.
     head: String,
-    /// The length of that part of the head which all chunks have, up to the choices.
+    /// The length of the part of the head that all chunks share, up to the choices.
     common: usize,
-    /// Where chunks are put together; its memory is used again once they are sent.
+    /// Where chunks are assembled; its memory is reused after they are sent.
     buffer: BytesMut,
 }
 
@@ -153,7 +152,7 @@ impl Chunks {
         Some(self.put(self.common, &[&role, &usage, r#","prompt_token_ids":"#, ids.as_deref().unwrap_or(NULL), end]))
     }
 
-    /// The chunk of the token at this position, which is the last one if it has a finish.
+    /// The chunk of the token at this position; the last one if it has a finish.
     pub fn token(&mut self, position: u32, finish: Option<Finish>) -> Bytes {
         if self.plain && finish.is_none() {
             let tail = match self.endpoint {
@@ -170,12 +169,12 @@ impl Chunks {
         self.choice(&shown, Some(position), position + 1, finish)
     }
 
-    /// The chunk that ends a stream without a token, after so many.
+    /// The chunk that ends a stream without a token, after `tokens` tokens.
     pub fn ending(&mut self, tokens: u32, finish: Finish) -> Bytes {
         self.choice("", None, tokens, Some(finish))
     }
 
-    /// A chunk with a text, for the token at `position` if there is one, after which there are `tokens`.
+    /// A chunk with a text, for the token at `position` if there is one. `tokens` counts the tokens up to this chunk.
     fn choice(&mut self, shown: &str, position: Option<u32>, tokens: u32, finish: Option<Finish>) -> Bytes {
         let whole = self.head.len();
         let shown = json!(shown).to_string();
@@ -198,7 +197,7 @@ impl Chunks {
                 let close = if self.tool.is_some() { r#"}}]},"logprobs":"# } else { r#"},"logprobs":"# };
                 (close, stop, None)
             }
-            // The first chunk tells the ids of the prompt.
+            // The first chunk contains the ids of the prompt.
             Endpoint::Completions => {
                 let prompt = self.prompt_ids.take().map_or(Cow::Borrowed(NULL), Cow::Owned);
                 (r#","logprobs":"#, format!(r#","stop_reason":{reason},"prompt_token_ids":"#), Some(prompt))
@@ -235,7 +234,7 @@ impl Chunks {
         )
     }
 
-    /// The usage up to this chunk, where the request asks for `continuous_usage_stats`.
+    /// The usage up to this chunk, if the request wants `continuous_usage_stats`.
     fn running_usage(&self, tokens: u32) -> String {
         if self.usage != StreamUsage::EveryChunk {
             return String::new();
@@ -251,7 +250,7 @@ impl Chunks {
         )
     }
 
-    /// The chunk with the counts of all choices, if it was asked for. With `details` it tells of the prefix cache.
+    /// The chunk with the counts of all choices, if requested. `details` adds the use of the prefix cache.
     pub fn usage(&mut self, prompt_tokens: u32, completion_tokens: u32, details: Option<CacheUse>) -> Option<Bytes> {
         if self.usage == StreamUsage::Never {
             return None;
@@ -286,7 +285,7 @@ fn finish_name(finish: Finish, calls_tool: bool) -> &'static str {
     if calls_tool && finish == Finish::Stop { "tool_calls" } else { finish.name() }
 }
 
-/// A call of a tool with these arguments. Its id follows from the words of the answer.
+/// A call of a tool with these arguments. Its id is derived from the words of the answer.
 fn tool_call(tool: &str, arguments: &str, words: u64) -> Value {
     json!({
         "id": format!("chatcmpl-tool-{words:016x}"), "type": "function", "index": 0,
@@ -299,8 +298,7 @@ fn list(ids: &[u32]) -> String {
     json!(ids).to_string()
 }
 
-/// The body of an answer in one piece: each choice with its number of tokens and how it ended. `prompt_tokens` counts each
-/// prompt once.
+/// The body of a complete answer: each choice with its number of tokens and its finish. `prompt_tokens` counts each prompt once.
 pub fn whole(
     identity: &Identity,
     choices: Vec<(Choice, u32, Finish)>,

@@ -1,13 +1,13 @@
-//! Requests of the Responses and the Messages API as the chat that they ask for. Pure.
+//! Converts requests of the Responses and Messages APIs into the equivalent chat. Pure.
 //!
-//! Fields that mean the same in all of them, such as `stream` and `ignore_eos`, stay as they are.
+//! Fields with the same meaning in all APIs, such as `stream` and `ignore_eos`, stay unchanged.
 
 use serde_json::{Map, Value, json};
 
 use super::api::Dialect;
 use super::error::ApiError;
 
-/// The body of the chat that a request asks for.
+/// The body of the equivalent chat.
 pub fn chat_body(dialect: Dialect, body: Value) -> Result<Value, ApiError> {
     let Value::Object(body) = body else { return Ok(body) };
     Ok(match dialect {

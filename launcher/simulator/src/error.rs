@@ -25,7 +25,7 @@ impl ApiError {
         ApiError { status: StatusCode::BAD_REQUEST, message, kind: "BadRequestError", param }
     }
 
-    /// A parameter that may not be there.
+    /// A parameter that is not allowed.
     pub fn parameter(param: &str, message: impl Display) -> Self {
         ApiError::bad(Some(param), format!("{message} (parameter={param})"))
     }
@@ -35,7 +35,7 @@ impl ApiError {
         ApiError::bad(Some(param), format!("{message} (parameter={param}, value={value})"))
     }
 
-    /// What does not fit the schema at this place of the body: `loc` begins with `body`.
+    /// A schema violation at this place of the body: `loc` begins with `body`.
     pub fn schema(kind: &str, loc: &str, message: &str, input: &str) -> Self {
         ApiError {
             param: Some(loc.into()),
@@ -61,7 +61,7 @@ impl ApiError {
         }
     }
 
-    /// The answer of a fault.
+    /// The answer to a request that a fault hits.
     pub fn fault(status: StatusCode) -> Self {
         let kind = match status.as_u16() {
             404 => "NotFoundError",

@@ -1,4 +1,4 @@
-//! Histograms, and metrics as Prometheus text, format 0.0.4, in the way of vLLM's client library. Pure.
+//! Histograms, and metrics as Prometheus text, format 0.0.4, as vLLM's client library writes it. Pure.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use std::time::Duration;
 pub(crate) struct CacheOptions {
     /// Tokens in a block.
     pub(crate) block_size: u32,
-    /// Blocks, one of them reserved.
+    /// Blocks, including one reserved block.
     pub(crate) num_gpu_blocks: u32,
-    /// Whether prefixes are kept.
+    /// Whether prefixes are cached.
     pub(crate) prefix_caching: bool,
 }
 
-/// A label's value with what must be escaped in it.
+/// A label's value with the special characters escaped.
 pub(crate) fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Counts of values up to each of some bounds.
+/// Counts of values per bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     bounds: Vec<f64>,
-    /// One more than bounds: the last is for all above.
+    /// One more than the bounds: the last bucket is for all values above.
     counts: Vec<u64>,
     sum: f64,
 }
@@ -68,7 +68,7 @@ impl Exposition<'_> {
         let _ = writeln!(self.out, "{line}");
     }
 
-    /// When the process began, as the client library writes it: without a prefix and without labels.
+    /// The start time of the process, as the client library writes it: without a prefix and without labels.
     pub(crate) fn process_start(&mut self) {
         let created = self.created;
         self.line(format_args!(
@@ -83,7 +83,7 @@ impl Exposition<'_> {
         self.gauges(name, help, &[("", value)]);
     }
 
-    /// One series for each label.
+    /// One series per label.
     pub(crate) fn gauges(&mut self, name: &str, help: &str, series: &[(&str, f64)]) {
         self.head(name, "gauge", help);
         for (label, value) in series {
@@ -91,7 +91,7 @@ impl Exposition<'_> {
         }
     }
 
-    /// One series for each label.
+    /// One series per label.
     pub(crate) fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
         self.head(&format!("{name}_total"), "counter", help);
         for (label, value) in series {
@@ -104,7 +104,7 @@ impl Exposition<'_> {
         }
     }
 
-    /// A value. Labels stand in the order of their names, as in vLLM.
+    /// Writes one value. Labels are sorted by name, as in vLLM.
     fn series(&mut self, name: &str, label: &str, value: std::fmt::Arguments<'_>) {
         let labels = self.labels;
         if label.is_empty() {
@@ -134,7 +134,7 @@ impl Exposition<'_> {
         self.line(format_args!("vllm:{name}_created{{engine=\"0\",{labels}}} {created:?}"));
     }
 
-    /// No adapters; llm-d's endpoint picker wants the series nevertheless.
+    /// No adapters; llm-d's endpoint picker needs the series nevertheless.
     pub(crate) fn lora_info(&mut self) {
         let created = self.created;
         self.head("lora_requests_info", "gauge", "Running stats on lora requests.");

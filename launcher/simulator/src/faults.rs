@@ -1,15 +1,15 @@
-//! What goes wrong on purpose, so that a launcher can be tested against bad servers.
+//! Deliberate faults, to test a launcher against bad servers.
 
 use crds::units::Seed;
 
 use super::text::mix;
 
-/// A fault and how often it strikes.
+/// A fault and its frequency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
     /// What happens.
     pub kind: FaultKind,
-    /// The share of requests that it hits, from 0 to 1.
+    /// The fraction of requests that it hits, from 0 to 1.
     pub ratio: f64,
 }
 
@@ -18,16 +18,16 @@ pub struct Fault {
 pub enum FaultKind {
     /// Generation is refused with this status.
     Status(u16),
-    /// The connection is cut after so many tokens of a stream; answers in one piece are not touched.
+    /// The connection is cut after this many tokens of a stream; complete answers are unaffected.
     BreakAfter(u32),
-    /// Nothing more is sent after so many tokens of a stream; answers in one piece never come.
+    /// A stream stops sending after this many tokens; complete answers are never sent.
     StallAfter(u32),
     /// Never answered, on any path.
     Hang,
 }
 
 impl Fault {
-    /// Whether it hits the request with this number, the same for the same seed.
+    /// Whether the fault hits the request with this number. The same seed gives the same result.
     pub fn hits(&self, seed: Seed, number: u64) -> bool {
         let draw = mix(seed.derive("simulator/faults").0, number) >> 11;
         (draw as f64) < self.ratio * (1_u64 << 53) as f64

@@ -1,20 +1,20 @@
 //! The tokens of an image in a chat. Pure.
 //!
-//! An image has a token for each patch of 28 x 28 pixels, as in Qwen2-VL. Equal images are equal tokens, so that the prefix cache
-//! knows them again. Only the size is read, from the header of a PNG or a JPEG.
+//! An image has one token per patch of 28 x 28 pixels, as in Qwen2-VL. Equal images have equal tokens, so that the prefix cache recognises them. Only
+//! the size is read, from the header of a PNG or JPEG file.
 
 use super::text::{Prompt, digest, mix};
 
-/// Pixels of a patch, each way.
+/// Width and height of a patch in pixels.
 const PATCH: u32 = 28;
 /// The most tokens of one image.
 const MAX_TOKENS: u32 = 16_384;
-/// Tokens of an image whose size is not in its header, or which is behind a URL: 512 x 512 pixels.
+/// Assumed size of an image that has no size in its header, or that is behind a URL: 512 x 512 pixels.
 const UNKNOWN: (u32, u32) = (512, 512);
-/// How much of an image is decoded for its size: the header of a JPEG may have a few kilobytes of tables before it.
+/// How many bytes of an image are decoded to find its size: a JPEG header may have a few kilobytes of tables before it.
 const HEADER: usize = 16 << 10;
 
-/// Adds the tokens of an image that is at this URL.
+/// Adds the tokens of the image at this URL.
 pub fn add(prompt: &mut Prompt, url: &str) {
     let (width, height) = url.split_once(";base64,").and_then(|(_, data)| size(&decode(data))).unwrap_or(UNKNOWN);
     let tokens = width.div_ceil(PATCH).saturating_mul(height.div_ceil(PATCH)).clamp(1, MAX_TOKENS);
@@ -24,7 +24,7 @@ pub fn add(prompt: &mut Prompt, url: &str) {
     }
 }
 
-/// The first bytes of a text in base64. Letters of another alphabet end it.
+/// Decodes the beginning of a base64 text. A character outside of the alphabet ends it.
 fn decode(text: &str) -> Vec<u8> {
     let value = |letter: u8| match letter {
         b'A'..=b'Z' => Some(letter - b'A'),
@@ -59,7 +59,7 @@ fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
     loop {
         let (mark, kind) = (*bytes.get(at)?, *bytes.get(at + 1)?);
-        // Start of frame: 0xC0 to 0xCF, without three tables that lie in between.
+        // Start of frame: 0xC0 to 0xCF, except three table markers in between.
         if mark == 0xff && (0xc0..=0xcf).contains(&kind) && ![0xc4, 0xc8, 0xcc].contains(&kind) {
             return Some((u32::from(number(at + 7)?), u32::from(number(at + 5)?)));
         }

@@ -1,9 +1,9 @@
-//! The blocks of the KV cache: who holds them, and which prefixes they keep. Pure.
+//! The blocks of the KV cache: which sequences hold them, and which prefixes they cache. Pure.
 //!
-//! As in vLLM a sequence holds one block for each `block_size` tokens, the last one partly filled. A block that is full gets
-//! the digest of its prefix (it is sealed), and sequences with the same prefix share it. A sealed block that nobody holds
-//! stays until its room is needed; the one that was released longest ago goes first, and of one sequence the last block.
-//! Other than in vLLM a block that two sequences computed at the same time is kept once.
+//! As in vLLM, a sequence holds one block per `block_size` tokens; the last block is partly filled. A full block gets the digest of its prefix (it is
+//! sealed), and sequences with the same prefix share it. A sealed block without a holder stays until its space is needed. The block that was released
+//! longest ago is evicted first, and within one sequence the last block. Unlike vLLM, a block that two sequences computed in the same step is kept
+//! once.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,12 +11,12 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// What one sequence holds.
+/// The blocks that one sequence holds.
 #[derive(Debug, Default)]
 pub(crate) struct HeldBlocks {
     /// Sealed blocks, from the first one on.
     sealed: Vec<u32>,
-    /// Blocks after those.
+    /// Blocks after the sealed ones.
     unsealed: u32,
 }
 
@@ -26,7 +26,7 @@ impl HeldBlocks {
     }
 }
 
-/// A sealed block. Those that nobody holds are in a list, the one to go next at its head.
+/// A sealed block. Blocks without a holder are in a list; the next one to evict is at its head.
 #[derive(Debug)]
 struct Block {
     hash: u64,
@@ -35,21 +35,21 @@ struct Block {
     after: u32,
 }
 
-/// All blocks. Memory: at most 24 bytes, and an entry of the index, for each block of the capacity.
+/// All blocks. Memory: at most 24 bytes and an index entry per block of the capacity.
 #[derive(Debug)]
 pub(crate) struct KvCache {
     block_size: u32,
     /// Blocks that can be used.
     capacity: u32,
-    /// Whether prefixes are kept.
+    /// Whether prefixes are cached.
     caching: bool,
     sealed: Vec<Block>,
-    /// Places in `sealed` that hold no block.
+    /// Indices in `sealed` that hold no block.
     vacant: Vec<u32>,
     index: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
     /// Blocks in use that are not sealed.
     unsealed: u32,
-    /// Sealed blocks that nobody holds.
+    /// Sealed blocks without a holder.
     idle: u32,
     head: u32,
     tail: u32,
@@ -77,7 +77,7 @@ impl KvCache {
         self.block_size
     }
 
-    /// Whether prefixes are kept.
+    /// Whether prefixes are cached.
     pub(crate) fn is_caching(&self) -> bool {
         self.caching
     }
@@ -87,7 +87,7 @@ impl KvCache {
         self.unsealed + self.index.len() as u32 - self.idle
     }
 
-    /// The number of leading blocks that the cache has.
+    /// The number of leading blocks that are in the cache.
     pub(crate) fn lookup(&self, hashes: &[u64]) -> u32 {
         if !self.caching {
             return 0;
@@ -95,8 +95,8 @@ impl KvCache {
         hashes.iter().take_while(|hash| self.index.contains_key(hash)).count() as u32
     }
 
-    /// Gives the blocks of a cached prefix to a sequence that holds none, if there is room for `tokens` tokens with them;
-    /// `false`: there is not, and it holds none.
+    /// Gives the blocks of a cached prefix to a sequence without blocks, if there is also room for `tokens` tokens in total. `false`: there is no
+    /// room, and the sequence still holds none.
     pub(crate) fn admit(&mut self, held: &mut HeldBlocks, prefix: &[u64], tokens: u32) -> bool {
         let found: Vec<u32> = prefix.iter().filter_map(|hash| self.index.get(hash).copied()).collect();
         let woken = found.iter().filter(|block| self.sealed[**block as usize].holders == 0).count() as u32;
@@ -111,7 +111,7 @@ impl KvCache {
         true
     }
 
-    /// Makes room for so many tokens of a sequence; `false`: there is none, and nothing has changed.
+    /// Makes room for `tokens` tokens of a sequence. `false`: there is no room, and nothing has changed.
     pub(crate) fn grow(&mut self, held: &mut HeldBlocks, tokens: u32) -> bool {
         let missing = tokens.div_ceil(self.block_size).saturating_sub(held.len());
         if missing == 0 {
@@ -128,7 +128,7 @@ impl KvCache {
         true
     }
 
-    /// Seals the first blocks of a sequence whose digests these are.
+    /// Seals the first blocks of a sequence; `hashes` are their digests.
     pub(crate) fn seal(&mut self, held: &mut HeldBlocks, hashes: &[u64]) {
         if !self.caching {
             return;
@@ -151,7 +151,7 @@ impl KvCache {
         }
     }
 
-    /// Takes back what a sequence holds.
+    /// Releases all blocks of a sequence.
     pub(crate) fn release(&mut self, held: &mut HeldBlocks) {
         self.unsealed -= std::mem::take(&mut held.unsealed);
         for block in held.sealed.drain(..).rev() {
@@ -163,7 +163,7 @@ impl KvCache {
         }
     }
 
-    /// Forgets every block that no sequence holds.
+    /// Removes every block without a holder.
     pub(crate) fn forget(&mut self) {
         while self.idle > 0 {
             self.evict();
@@ -193,7 +193,7 @@ impl KvCache {
         }
     }
 
-    /// Forgets the block that was released longest ago.
+    /// Removes the block that was released longest ago.
     fn evict(&mut self) {
         let block = self.head;
         self.unlink(block);
@@ -226,7 +226,7 @@ impl KvCache {
     }
 }
 
-/// The keys are digests already.
+/// Returns keys unchanged, because they are digests already.
 #[derive(Debug, Default)]
 struct AsItIs(u64);
 
@@ -257,7 +257,7 @@ mod tests {
         hashes.full().to_vec()
     }
 
-    /// Runs a sequence of full blocks: what it found, and what it holds. `None` where it does not fit.
+    /// Runs a sequence of full blocks. Returns the number of cached blocks, and the held blocks; `None` if it does not fit.
     fn run(cache: &mut KvCache, hashes: &[u64]) -> Option<(u32, HeldBlocks)> {
         let (mut held, found) = (HeldBlocks::default(), cache.lookup(hashes));
         let tokens = hashes.len() as u32 * 4;
@@ -292,7 +292,7 @@ mod tests {
         }
         let (_, mut held) = run(&mut cache, &hashes(3, 2)).unwrap();
         assert_eq!((cache.lookup(&hashes(2, 5)), cache.lookup(&hashes(1, 5))), (3, 5));
-        // What is held does not go: the rest is too little for a row of nine.
+        // Held blocks are not evicted: the rest is too small for a row of nine.
         assert!(run(&mut cache, &hashes(4, 9)).is_none());
         assert_eq!((cache.lookup(&hashes(3, 2)), cache.used()), (2, 2));
         cache.release(&mut held);

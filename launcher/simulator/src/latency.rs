@@ -7,8 +7,8 @@
 //!              + sequences x per_sequence + context tokens x per_context_token) x jitter
 //! ```
 //!
-//! TTFT therefore grows with the length of the prompt and with the queue, and ITL with the batch and with the prompts of
-//! others. Jitter is uniform in `1 - jitter ..= 1 + jitter`, one draw a step.
+//! TTFT therefore grows with the length of the prompt and with the queue. ITL grows with the batch and with the prompts of other requests. Jitter is
+//! uniform in `1 - jitter ..= 1 + jitter`, with one draw per step.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ use rand_chacha::ChaCha8Rng;
 /// The costs of a step. All zero: a step takes no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepCosts {
-    /// Of every step.
+    /// Cost of every step.
     pub base: Duration,
-    /// Of each prompt whose computation begins in the step.
+    /// Cost per prompt that starts in the step.
     pub per_prompt: Duration,
-    /// Of each prompt token that the step computes.
+    /// Cost per prompt token that the step computes.
     pub per_prefill_token: Duration,
-    /// Of each sequence that takes part, whether it computes its prompt or decodes.
+    /// Cost per sequence in the step, whether it computes its prompt or decodes.
     pub per_sequence: Duration,
-    /// Of each token that the sequences of the step already hold in the KV cache.
+    /// Cost per token that the sequences of the step already hold in the KV cache.
     pub per_context_token: Duration,
     /// The half width of the random factor, from 0 (none) to less than 1.
     pub jitter: f64,
@@ -36,7 +36,7 @@ pub struct StepCosts {
 /// What one step has to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepLoad {
-    /// Sequences whose prompt begins in this step.
+    /// Sequences that start their prompt in this step.
     pub prompts: u32,
     /// Prompt tokens.
     pub prefill_tokens: u32,
@@ -54,7 +54,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The same seed gives the same factors in the same order.
+    /// The same seed gives the same jitter in the same order.
     pub fn new(costs: StepCosts, seed: Seed) -> Self {
         Latency { costs, draws: ChaCha8Rng::seed_from_u64(seed.derive("simulator/latency").0) }
     }

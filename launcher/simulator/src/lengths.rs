@@ -1,4 +1,4 @@
-//! How long the answer to a request gets. Pure.
+//! The length of the answer to a request. Pure.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ use super::work::{Finish, Work};
 /// vLLM's default for `max_tokens` of `/v1/completions`.
 const DEFAULT_COMPLETION_TOKENS: u32 = 16;
 
-/// How long the answer may and must be.
+/// The minimum and maximum length of the answer.
 pub struct Lengths {
     prompt: u32,
     max_tokens: u32,
@@ -24,7 +24,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// What the request says and the context allows.
+    /// Reads the lengths from the request, within the context.
     pub fn read(
         endpoint: Endpoint,
         body: &Map<String, Value>,
@@ -76,7 +76,7 @@ impl Lengths {
         Ok(Lengths { prompt: prompt.tokens, max_tokens, min_tokens, ignore_eos })
     }
 
-    /// The length that the answer gets, and what its stops do to it. Nothing can end it before `min_tokens`.
+    /// The length of the answer, and the effect of its stops. Nothing can end it before `min_tokens`.
     pub fn work(
         &self,
         words: u64,
@@ -102,8 +102,7 @@ impl Lengths {
     }
 }
 
-/// The greatest length of the answer: what was asked if the context has room for it, or else `unasked` and no more than
-/// the room.
+/// The maximum length of the answer. A requested length must fit into the context; otherwise it is `unasked`, limited to the remaining context.
 fn room(prompt: &PromptLength, max_tokens: Option<u32>, unasked: u32, context: u32) -> Result<u32, ApiError> {
     let PromptLength { tokens, is_text } = *prompt;
     if tokens > context {
@@ -149,7 +148,7 @@ mod tests {
     fn without_an_end_an_answer_is_as_long_as_it_may_be() {
         let length = |endpoint, body| check(endpoint, 9, body).unwrap();
         assert_eq!(length(Completions, json!({"max_tokens": 50, "ignore_eos": true})), (50, Finish::Length));
-        // Without a wish: 16 for completions, what the context leaves for a chat.
+        // Defaults: 16 for completions, the remaining context for a chat.
         assert_eq!(length(Completions, json!({"ignore_eos": true})), (16, Finish::Length));
         assert_eq!(check(Completions, 90, json!({"ignore_eos": true})).unwrap(), (10, Finish::Length));
         assert_eq!(length(Chat, json!({"ignore_eos": true})), (91, Finish::Length));

@@ -1,9 +1,8 @@
 //! The metrics of the simulated engine, with vLLM's names, labels, buckets and identities, as Prometheus text.
 //!
-//! They are computed from the times of the simulation, not from the clock. A request whose client leaves counts in the
-//! tokens, TTFT and ITL that it had, and in nothing that is counted at the end of a request. What the simulator does not
-//! have, such as LoRA or a cache on another server, counts 0. Not told are the metrics that vLLM has only with a flag of
-//! their own, and those of its web layer.
+//! They are computed from simulated times, not from the clock. A request whose client leaves counts its tokens, TTFT and ITL so far, but not in the
+//! metrics that are counted at the end of a request. Features that the simulator lacks, such as LoRA or a cache on another server, count 0. Metrics
+//! that vLLM only has with a special flag are absent, and so are the metrics of its web layer.
 
 use std::time::Duration;
 
@@ -44,7 +43,7 @@ pub struct Metrics {
     waiting: usize,
     kv_cache_usage: f64,
     cache: CacheStats,
-    /// The level of its sleep; 0: it is awake.
+    /// The sleep level; 0: awake.
     sleep_level: u8,
     prompt_tokens: u64,
     cached_tokens: u64,
@@ -112,7 +111,7 @@ impl Metrics {
         }
     }
 
-    /// A sequence got a token at `now`; `finish` with the last one.
+    /// A sequence got a token at `now`; `finish` is set for the last token.
     pub(crate) fn token<T>(&mut self, sequence: &Sequence<T>, now: Duration, finish: Option<Finish>) {
         self.generation_tokens += 1;
         self.step_tokens += 1;
@@ -128,7 +127,7 @@ impl Metrics {
         match finish {
             Finish::Stop => self.stopped += 1,
             Finish::Length => self.length_limited += 1,
-            // What a shutdown aborts is counted nowhere, as in vLLM.
+            // Requests that a shutdown aborts are not counted, as in vLLM.
             Finish::Abort => return,
         }
         let prefill = sequence.first_token.saturating_sub(sequence.admitted);
@@ -162,17 +161,17 @@ impl Metrics {
         self.kv_cache_usage = f64::from(used_blocks) / f64::from(self.options.num_gpu_blocks - 1);
     }
 
-    /// What the caches did so far.
+    /// The cache counts so far.
     pub(crate) fn set_cache(&mut self, stats: CacheStats) {
         self.cache = stats;
     }
 
-    /// How it sleeps: 0 is awake.
+    /// The sleep level; 0: awake.
     pub(crate) fn set_sleep(&mut self, level: u8) {
         self.sleep_level = level;
     }
 
-    /// Counts the tokens of the step that ends. A step without any, within a long prompt, counts nothing.
+    /// Counts the tokens of the step that ends. A step without tokens, within a long prompt, counts nothing.
     pub(crate) fn end_step(&mut self) {
         let tokens = std::mem::take(&mut self.step_tokens);
         if tokens > 0 {

@@ -1,4 +1,4 @@
-//! What a simulated server is: its name, limits, speed, seed and faults.
+//! The options of a simulated server: its name, limits, speed, seed and faults.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,34 +25,33 @@ pub struct OptionError {
 pub struct SimOptions {
     /// The name under which the model is served.
     pub model: String,
-    /// Names of LoRA adapters, which are served as further models.
+    /// Names of LoRA adapters, which are served as additional models.
     pub lora_modules: Vec<String>,
     /// The costs of a step.
     pub costs: StepCosts,
-    /// Sequences that may run at once; others wait.
+    /// Maximum number of running sequences; other sequences wait.
     pub max_num_seqs: u32,
-    /// Tokens that one step may compute, prompt tokens and new ones together.
+    /// Maximum number of tokens that one step computes, prompt tokens and new tokens together.
     pub max_num_batched_tokens: u32,
-    /// Tokens that prompt and answer may have together.
+    /// Maximum number of tokens of a prompt and its answer together.
     pub max_model_len: u32,
     /// Tokens in a block of the KV cache.
     pub block_size: u32,
-    /// Blocks in the KV cache, one of them reserved as in vLLM.
+    /// Blocks in the KV cache, including one reserved block as in vLLM.
     pub num_gpu_blocks: u32,
-    /// Whether the blocks of ended requests are kept for prompts that begin alike, as vLLM does by default.
+    /// Whether the blocks of finished requests are kept for prompts with the same prefix, as vLLM does by default.
     pub prefix_caching: bool,
-    /// Whether the usage of an answer tells how much of its prompt came from the prefix cache.
+    /// Whether the usage of an answer reports how many prompt tokens came from the prefix cache.
     pub prompt_tokens_details: bool,
-    /// The mean length of an answer that nothing but the model ends, in tokens. Lengths are geometric, as if each token
-    /// had the same chance to be the last one.
+    /// The mean length of an answer that only the model ends, in tokens. Lengths are geometric: each token has the same chance to be the last one.
     pub mean_output_tokens: u32,
-    /// Where lengths, words, jitter and faults come from.
+    /// The seed for lengths, words, jitter and faults.
     pub seed: Seed,
     /// What goes wrong, if anything.
     pub fault: Option<Fault>,
-    /// The folder of the traces of its profiler, which writes to it what was asked of the engine and no kernel; absent: it has no profiler.
+    /// The folder for the profiler's traces. A trace contains the number of requests, but no kernels. Absent: the server has no profiler.
     pub profiler_dir: Option<PathBuf>,
-    /// Its sleep mode; absent: the endpoints of it are not there.
+    /// The sleep mode; absent: its endpoints do not exist.
     pub sleep_mode: Option<SleepMode>,
 }
 
@@ -63,7 +62,7 @@ pub struct SleepMode {
     pub sleep: Duration,
     /// To wake up.
     pub wake_up: Duration,
-    /// To load the weights again, after a sleep of level 2.
+    /// To reload the weights after a sleep of level 2.
     pub reload: Duration,
 }
 
@@ -76,11 +75,11 @@ impl Default for SimOptions {
 impl SimOptions {
     /// The server of a preset, with seed 0.
     ///
-    /// `gpu`: an 8B model on one data-centre GPU. 10 ms between tokens alone and 13 ms at 64 sequences of 500 tokens;
-    /// 20,000 prompt tokens a second, so 35 ms to the first token of a 512-token prompt.
+    /// `gpu`: an 8B model on one data-centre GPU. 10 ms between tokens for a single sequence, and 13 ms at 64 sequences of 500 tokens; 20,000 prompt
+    /// tokens per second, so 35 ms to the first token of a 512-token prompt.
     ///
-    /// `tiny`: vLLM with a tiny model on a CPU; the costs fit what was measured on one, 2.3 ms between tokens alone and
-    /// 4.8 ms at 32 sequences.
+    /// `tiny`: vLLM with a tiny model on a CPU. The costs fit measurements on one: 2.3 ms between tokens for a single sequence, and 4.8 ms at 32
+    /// sequences.
     ///
     /// `instant`: every step takes no time, and nothing ever queues.
     pub fn preset(preset: SimulatorPreset) -> Self {

@@ -17,18 +17,18 @@ pub(super) struct Profiler(Mutex<Option<Begun>>);
 struct Begun {
     at: Duration,
     wall: jiff::Timestamp,
-    /// Requests that had come.
+    /// Requests before the start.
     requests: u64,
 }
 
 impl Profiler {
-    /// Starts to record. While it records already, nothing changes, as in vLLM.
+    /// Starts to record. No effect while it already records, as in vLLM.
     pub(super) fn start(&self, requests: u64) {
         let mut begun = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         begun.get_or_insert_with(|| Begun { at: clock::monotonic(), wall: clock::now(), requests });
     }
 
-    /// Stops, and writes the trace into the folder, which is made if it is missing. It does nothing while nothing is recorded.
+    /// Stops, and writes the trace into the folder, which is created if it is missing. No effect while nothing is recorded.
     pub(super) fn stop(&self, folder: &Path, requests: u64) -> io::Result<()> {
         let Some(begun) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
         let length = clock::monotonic().saturating_sub(begun.at);

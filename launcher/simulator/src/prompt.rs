@@ -7,8 +7,7 @@ use super::images;
 use super::text::{self, Prompt, VOCABULARY};
 use super::validation::python_text;
 
-/// Ids of what has no text, as in Llama 3: `<|begin_of_text|>`, for an empty prompt; before and after the role of a
-/// message; and after its text.
+/// Ids of tokens without text, as in Llama 3: `<|begin_of_text|>`, for an empty prompt; before and after the role of a message; and after its text.
 const NO_TEXT: u32 = 128_000;
 const START_HEADER: u32 = 128_006;
 const END_HEADER: u32 = 128_007;
@@ -27,7 +26,7 @@ impl RequestPrompt {
         RequestPrompt { prompt, is_text: true, bad_token: None }
     }
 
-    /// Itself unless it holds a token that does not exist.
+    /// Returns the prompt, or an error if it contains a token that does not exist.
     pub fn counted(self) -> Result<Self, ApiError> {
         match self.bad_token {
             Some(id) => Err(ApiError::bad(None, format!("Token id {id} is out of vocabulary"))),
@@ -35,7 +34,7 @@ impl RequestPrompt {
         }
     }
 
-    /// One without any token becomes a single one.
+    /// An empty prompt becomes a single token.
     fn not_empty(mut self) -> Self {
         if self.prompt.tokens == 0 {
             self.prompt.add_token(NO_TEXT);
@@ -54,12 +53,12 @@ impl RequestPrompt {
 pub struct PromptLength {
     /// In tokens, at least 1.
     pub tokens: u32,
-    /// Whether it came as text.
+    /// Whether the request contained it as text.
     pub is_text: bool,
 }
 
-/// The prompt of `/v1/chat/completions`: all messages, with what a chat template adds: the role and two marks before each
-/// message, a mark after it, and the role of the answer at the end. `prompt` is an empty one.
+/// The prompt of `/v1/chat/completions`: all messages, and the tokens of a chat template. These are the role and two marks before each message, a
+/// mark after it, and the role of the answer at the end. `prompt` must be empty.
 pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -> Result<RequestPrompt, ApiError> {
     let messages = match body.get("messages") {
         None => {
@@ -100,7 +99,7 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -
     if messages.is_empty() {
         return Err(ApiError::bad(Some("messages"), "messages is an empty list; send at least one message"));
     }
-    // A template writes the tools into the prompt.
+    // A template adds the tools to the prompt.
     if let Some(tools) = body.get("tools").filter(|it| it.is_array()) {
         prompt.add_text(&tools.to_string());
     }
@@ -108,7 +107,7 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -
     Ok(RequestPrompt::text(prompt))
 }
 
-/// A role is one token, whatever it is.
+/// A role is one token, whatever its text.
 fn add_header(prompt: &mut Prompt, role: &str) {
     prompt.add_token(START_HEADER);
     prompt.add_token(text::ids(role).first().copied().unwrap_or(NO_TEXT));
@@ -122,7 +121,7 @@ enum Part<'a> {
     Image(&'a str),
 }
 
-/// The parts of a message. Parts other than text and images are refused as by a model that knows none.
+/// The parts of a message. Parts other than text and images are refused, as by a model without support for them.
 fn parts<'a>(content: &'a Value, model: &str) -> Result<Vec<Part<'a>>, ApiError> {
     let Value::Array(parts) = content else { return Ok(content.as_str().into_iter().map(Part::Text).collect()) };
     let part = |part: &'a Value| match (part.get("type").and_then(Value::as_str), part.get("text")) {
@@ -144,7 +143,7 @@ fn parts<'a>(content: &'a Value, model: &str) -> Result<Vec<Part<'a>>, ApiError>
     parts.iter().map(part).collect()
 }
 
-/// The URL, or the data, of an image in the form of each API.
+/// The URL or the data of an image, in the form of each API.
 fn image_url(part: &Value) -> Option<&str> {
     let image = &part["image_url"];
     let url = image.as_str().or_else(|| image["url"].as_str());
@@ -154,7 +153,7 @@ fn image_url(part: &Value) -> Option<&str> {
 /// The greatest number of prompts in a request, as in vLLM.
 const MAX_PROMPTS: usize = 1_024;
 
-/// The prompts of `/v1/completions`: a text or a list of token ids, or a list of such. `prompt` is an empty one.
+/// The prompts of `/v1/completions`: a text or a list of token ids, or a list of these. `prompt` must be empty.
 pub fn completion_prompts(body: &Map<String, Value>, prompt: &Prompt) -> Result<Vec<RequestPrompt>, ApiError> {
     if body.get("suffix").is_some_and(|suffix| !suffix.is_null()) {
         return Err(ApiError::bad(Some("suffix"), "suffix is only supported for models with FIM completion rendering"));
@@ -192,7 +191,7 @@ pub fn completion_prompts(body: &Map<String, Value>, prompt: &Prompt) -> Result<
     }
 }
 
-/// The texts of the prompts in a body that was accepted; of token ids, what stands for them.
+/// The texts of the prompts in an accepted body; token ids are converted to text.
 pub fn prompt_texts(body: &Map<String, Value>) -> Vec<String> {
     let one = |prompt: &Value| match prompt {
         Value::Array(tokens) => {

@@ -1,12 +1,12 @@
-//! What a request may ask of vLLM and not of the simulator, and what vLLM itself refuses: 400 in either case, with vLLM's
-//! words where it has some. Nothing is answered with 200 as if it had been done. Pure.
+//! Refuses features that vLLM has and the simulator lacks, and requests that vLLM itself refuses. Both get 400, with vLLM's message if it has one.
+//! The simulator never answers 200 to a request that it did not fulfil. Pure.
 
 use serde_json::{Map, Value};
 
 use super::api::Endpoint;
 use super::error::ApiError;
 
-/// The first thing that is not done.
+/// Returns an error for the first unsupported feature.
 pub fn check(endpoint: Endpoint, body: &Map<String, Value>) -> Result<(), ApiError> {
     structured_outputs(body)?;
     prompt_logprobs(body)?;

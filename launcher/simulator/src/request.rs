@@ -1,7 +1,7 @@
-//! The body of a generation request -> what is asked, or the error that vLLM 0.32 would answer. Pure.
+//! The body of a generation request -> the requested work, or the error that vLLM 0.32 would return. Pure.
 //!
-//! Understood are the model, the prompts, the number and the length of the answers, what ends them, and how they are to be
-//! sent. Sampling parameters are checked and change nothing. What the simulator does not do is refused.
+//! The simulator reads the model, the prompts, the number and length of the answers, their stops, and how to send them. Sampling parameters are
+//! validated but have no effect. Unsupported features are refused.
 
 use std::sync::Arc;
 
@@ -25,22 +25,22 @@ use super::work::{Siblings, Work};
 /// A request that is accepted.
 #[derive(Clone, Debug)]
 pub struct GenerationRequest {
-    /// The choices in the order of their numbers, at least one, each with its work for the engine.
+    /// The choices in order of their index, at least one, each with its work for the engine.
     pub choices: Vec<(Choice, Work)>,
     /// Tokens of all prompts, each counted once.
     pub prompt_tokens: u32,
     /// Whether the answer comes token by token.
     pub stream: bool,
-    /// Which usage a stream tells.
+    /// Which usage a stream reports.
     pub usage: StreamUsage,
     /// The model that the request names: the served one, or a LoRA adapter; `None`: it names none.
     pub model: Option<String>,
 }
 
-/// The greatest number of choices of one prompt in vLLM.
+/// vLLM's maximum number of choices per prompt.
 const MAX_N: i64 = 16_384;
 
-/// The greatest number of choices of all prompts of a request: each is a sequence of the engine, with digests of its prompt.
+/// The maximum number of choices for all prompts of a request: each is a sequence of the engine, with digests of its prompt.
 const MAX_CHOICES: i64 = 1_024;
 
 /// Reads a request.
@@ -113,7 +113,7 @@ pub fn check_model<'a>(body: &'a Map<String, Value>, options: &SimOptions) -> Re
     }
 }
 
-/// A prompt without tokens yet. Requests with another `cache_salt` share no block of the prefix cache, as in vLLM.
+/// An empty prompt. Requests with different `cache_salt` share no block of the prefix cache, as in vLLM.
 fn empty_prompt(body: &Map<String, Value>, with_ids: bool, options: &SimOptions) -> Result<Prompt, ApiError> {
     let salt = match body.get("cache_salt") {
         None | Some(Value::Null) => 0,
@@ -126,7 +126,7 @@ fn empty_prompt(body: &Map<String, Value>, with_ids: bool, options: &SimOptions)
     Ok(Prompt::new(if options.prefix_caching { options.block_size } else { 0 }, salt, with_ids))
 }
 
-/// How the answer is to be sent.
+/// How to send the answer.
 struct Shape {
     stream: bool,
     usage: StreamUsage,
@@ -147,7 +147,7 @@ impl Shape {
             Some(options) => Ok(flag(options, "body.stream_options", name)?.unwrap_or(false)),
             None => Ok(false),
         };
-        // A running usage alone is no usage, as in vLLM.
+        // `continuous_usage_stats` alone has no effect, as in vLLM.
         let usage = match (told("include_usage")?, told("continuous_usage_stats")?) {
             (false, _) => StreamUsage::Never,
             (true, false) => StreamUsage::AtEnd,
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(asked.prompt_tokens, 3);
         let words: std::collections::HashSet<_> = asked.choices.iter().map(|(it, _)| it.answer.words).collect();
         assert_eq!(words.len(), 4);
-        // The first one is what it is alone.
+        // The first choice equals the answer to a request with one choice.
         let alone = check(Completions, json!({"prompt": "a b", "max_tokens": 5})).unwrap();
         assert_eq!(alone.choices[0].0.answer.words, asked.choices[0].0.answer.words);
     }
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// JSON values that look a little like requests.
+    /// JSON values that resemble requests.
     fn bodies() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

@@ -7,7 +7,7 @@ use super::{
     options::{SimOptions, SleepMode},
 };
 
-/// What a path leads to.
+/// The handler of a path.
 #[derive(Clone, Copy)]
 pub(super) enum Route {
     Generate(Endpoint, Dialect),
@@ -26,7 +26,7 @@ pub(super) enum Route {
     CollectiveRpc(SleepMode),
 }
 
-/// Paths for status and control. Requests for them get no number, so that they change neither faults nor ids of other requests.
+/// Paths for status and control. Requests to them get no number, so that they change neither the faults nor the ids of other requests.
 pub(super) const UNCOUNTED: [&str; 8] = [
     "/metrics",
     "/version",
@@ -38,7 +38,7 @@ pub(super) const UNCOUNTED: [&str; 8] = [
     "/collective_rpc",
 ];
 
-/// Every path that a server may have, with the methods that it takes.
+/// All paths of a server, with their methods.
 pub(super) const PATHS: [(&str, &str); 18] = [
     ("/load", "GET"),
     ("/version", "GET"),
@@ -60,7 +60,7 @@ pub(super) const PATHS: [(&str, &str); 18] = [
     ("/collective_rpc", "POST"),
 ];
 
-/// The paths that a server of these options has.
+/// The paths that a server with these options has.
 pub(super) fn listed(options: &SimOptions) -> impl Iterator<Item = (&'static str, &'static str)> {
     PATHS.into_iter().filter(|(path, _)| Route::from_path(path, options).is_some())
 }
@@ -80,11 +80,11 @@ impl Route {
             "/load" => Route::Load,
             "/version" => Route::Version,
             "/metrics" => Route::Metrics,
-            // As in vLLM, these paths are not there without a profiler.
+            // As in vLLM, these paths do not exist without a profiler.
             "/start_profile" if profiled => Route::StartProfile,
             "/stop_profile" if profiled => Route::StopProfile,
             _ => {
-                // Nor are these without the sleep mode and the mode for development.
+                // These paths need the sleep mode and the development mode.
                 let mode = options.sleep_mode?;
                 match path {
                     "/sleep" => Route::Sleep(mode),

@@ -22,7 +22,7 @@ use super::tokens;
 use super::typed_events::TypedEvents;
 use super::work::Finish;
 
-/// The longest body that is read. A context of a million tokens fits.
+/// The maximum body size. A context of a million tokens fits.
 const MAX_BODY: usize = 32 << 20;
 
 /// How long a client may take to send a body.
@@ -31,7 +31,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest `X-Request-Id` that becomes the id of an answer, in bytes.
 const MAX_REQUEST_ID: usize = 256;
 
-/// vLLM's release whose behaviour is simulated; the second field, which vLLM does not have, says that it is.
+/// The simulated release of vLLM. The second field, which vLLM does not have, marks the simulator.
 const VERSION_BODY: &str =
     concat!(r#"{"version":"0.32.0","simulator":"benchwright "#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
@@ -74,7 +74,7 @@ impl Simulator {
             Route::Detokenize => {
                 answered(read_json(request).await.and_then(|body| tokens::detokenize(&body, &self.options)))
             }
-            // Nobody counts it unless told to, as in vLLM.
+            // vLLM counts the load only with a flag.
             Route::Load => response(StatusCode::OK, JSON, Body::whole(r#"{"server_load":0}"#)),
             Route::Models => {
                 let permission = format!("modelperm-{}", self.made_up_id(u64::MAX));
@@ -151,7 +151,7 @@ impl Simulator {
         let mut details = None;
         for (choice, generation) in choices {
             let progress = generation.finished().await;
-            // That of the last prompt, as in vLLM.
+            // The details of the last prompt, as in vLLM.
             details = self.details(choice.prompt_tokens).map(|it| it.cache_use(&generation));
             ended.push((choice, progress.tokens, progress.finish.unwrap_or(Finish::Abort)));
         }
@@ -170,19 +170,19 @@ impl Simulator {
         Ok(response(StatusCode::OK, JSON, Body::whole(body)))
     }
 
-    /// What it takes to tell what came of the prefix cache, where the usage is to tell it.
+    /// The data for the prefix cache's part of the usage, if the usage includes it.
     fn details(&self, prompt_tokens: u32) -> Option<PromptBlocks> {
         let block_size = if self.options.prefix_caching { self.options.block_size } else { 0 };
         self.options.prompt_tokens_details.then_some(PromptBlocks { prompt_tokens, block_size })
     }
 
-    /// 16 hexadecimal digits, another value for each request.
+    /// 16 hexadecimal digits, different for each request.
     fn made_up_id(&self, number: u64) -> String {
         format!("{:016x}", mix(self.options.seed.derive("simulator/ids").0, number))
     }
 }
 
-/// An answer without a body says no type.
+/// An answer without a body has no content type.
 fn without_type(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().remove(CONTENT_TYPE);
     response
@@ -193,7 +193,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The body of a request that says it is JSON.
+/// The body of a request with a JSON content type.
 async fn read_json(request: Request<Incoming>) -> Result<Bytes, ApiError> {
     if !is_json(request.headers()) {
         return Err(ApiError::validation("Unsupported Media Type: Only 'application/json' is allowed"));
@@ -221,7 +221,7 @@ async fn read_body(body: Incoming) -> Result<Bytes, ApiError> {
     }
 }
 
-/// The client's own id, where it is one that can be shown.
+/// The client's own id, if it is printable.
 fn request_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get("x-request-id")?.to_str().ok()?;
     (!id.is_empty() && id.len() <= MAX_REQUEST_ID).then(|| id.to_owned())

@@ -1,4 +1,4 @@
-//! What a request says about sampling: bounds as in vLLM, stops, log probabilities. Pure.
+//! The sampling fields of a request: bounds as in vLLM, stops, log probabilities. Pure.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ const MAX_LOG_PROBABILITIES: i64 = 20;
 /// The greatest number of stop strings, as in vLLM.
 const MAX_STOPS: usize = 4;
 
-/// The parameters that have bounds. They change nothing.
+/// Checks the parameters that have bounds. They have no effect.
 pub fn check(body: &Map<String, Value>) -> Result<(), ApiError> {
     for name in ["presence_penalty", "frequency_penalty"] {
         if let Some(penalty) = number(body, name)?.filter(|it| !(-2.0..=2.0).contains(it)) {
@@ -78,7 +78,7 @@ pub fn stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
                     let loc = format!("body.stop_token_ids.{index}");
                     return Err(wrong(&loc, "int_type", "Input should be a valid integer", id));
                 };
-                // One that does not exist ends nothing.
+                // A token id that does not exist ends nothing.
                 rules.token_ids.extend(u32::try_from(id));
             }
         }
@@ -87,7 +87,7 @@ pub fn stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
     Ok(rules)
 }
 
-/// Which log probabilities are asked for.
+/// The requested log probabilities.
 pub struct Logprobs(Option<i64>);
 
 impl Logprobs {
@@ -114,10 +114,10 @@ impl Logprobs {
         Ok(Logprobs(wanted))
     }
 
-    /// As many as there may be.
+    /// Checks the number of log probabilities.
     pub fn checked(self) -> Result<Option<u32>, ApiError> {
         match self.0 {
-            // All of the vocabulary, which the simulator has not.
+            // The whole vocabulary, which the simulator lacks.
             Some(count) if !(0..=MAX_LOG_PROBABILITIES).contains(&count) => {
                 let asked = if count < 0 { i64::try_from(text::VOCABULARY).unwrap_or(i64::MAX) } else { count };
                 let text = format!(

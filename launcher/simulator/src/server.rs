@@ -1,4 +1,4 @@
-//! [I/O] The simulated server: its connections, from the first one to its shutdown.
+//! [I/O] The simulated server: accepts and serves connections until it shuts down.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -22,22 +22,22 @@ use super::profiler::Profiler;
 use super::server_log::ServerLog;
 use super::sleep::WokenTags;
 
-/// Connections that are served at once; the next ones wait in the listener's backlog. Each holds at most one request,
-/// and so this bounds the engine's queue too.
+/// Maximum number of open connections; further ones wait in the listener's backlog. Each holds at most one request, so this also bounds the engine's
+/// queue.
 const MAX_CONNECTIONS: u32 = 32_768;
 
-/// How long a connection may be idle, or take to send the head of a request.
+/// The maximum length of a request's head, and of the answer bytes that a connection buffers.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The longest head of a request, and what a connection buffers of an answer.
 const CONNECTION_BUFFER: usize = 64 << 10;
 
-/// How long to wait after a connection that could not be accepted.
+/// The pause after a connection that could not be accepted.
 const NEXT_ACCEPT: Duration = Duration::from_millis(100);
-/// Of so many such failures one is told: one in ten seconds.
+/// Log one failure out of this many, which is one in ten seconds.
 const WARN_EVERY: u64 = 100;
 
-/// How long open connections may take to end at shutdown.
+/// How long open connections may take to close at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used,
@@ -50,20 +50,20 @@ pub struct Simulator {
     pub(super) requests: AtomicU64,
     pub(super) profiler: Profiler,
     pub(super) woken: WokenTags,
-    /// Where it writes what vLLM does while it serves.
+    /// The log for events after the start, in vLLM's words.
     pub(super) log: Option<ServerLog>,
     stopping: watch::Sender<bool>,
-    /// The same, without a lock. Set before.
+    /// The same as `stopping`, readable without a lock. Set before it.
     is_stopping: AtomicBool,
 }
 
 impl Simulator {
-    /// A server that does nothing until it gets connections.
+    /// A server that is idle until it gets connections.
     pub fn new(options: SimOptions) -> Arc<Self> {
         Simulator::with(options, None)
     }
 
-    /// The same with a log, in which it has started.
+    /// A server with a log that already contains its start.
     pub fn logging(options: SimOptions, log: ServerLog) -> Arc<Self> {
         Simulator::with(options, Some(log))
     }
@@ -85,8 +85,8 @@ impl Simulator {
         })
     }
 
-    /// Serves connections until `shutdown` is there; then aborts what runs, as vLLM does, and ends the connections.
-    /// Sockets live in real time, and so does the engine from here on.
+    /// Serves connections until `shutdown` completes; then aborts running requests, as vLLM does, and closes the connections. Sockets use real time,
+    /// and so does the engine from here on.
     pub async fn serve(self: &Arc<Self>, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         self.model.use_real_time();
         let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
@@ -101,12 +101,13 @@ impl Simulator {
             let (stream, slot) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Mostly too many open files; it passes when connections end.
+                    // Usually too many open files; that ends when connections close.
                     if failures.is_multiple_of(WARN_EVERY) {
                         warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
                     }
                     failures += 1;
-                    // A client that keeps what it has would wait for ever: with the spare file its connection is taken, and closed.
+                    // If clients keep their connections, this one would wait for ever. Closing the spare file makes it possible to accept and close
+                    // it.
                     if spare.take().is_some() {
                         let _ = clock::limit(NEXT_ACCEPT, accept(&listener, &slots)).await;
                     } else {
@@ -116,7 +117,7 @@ impl Simulator {
                     continue;
                 }
             };
-            // A token must leave when it is ready, not when the next one comes. It fails only where the client has gone.
+            // A token must leave when it is ready, not with the next one. The call fails only if the client has gone.
             let _ = stream.set_nodelay(true);
             let simulator = self.clone();
             tokio::spawn(async move {
@@ -139,7 +140,7 @@ impl Simulator {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
             .max_buf_size(CONNECTION_BUFFER)
-            // Chunks are small: copying them together is cheaper than a list of them.
+            // Chunks are small: one copy is cheaper than a list of buffers.
             .writev(false)
             .serve_connection(TokioIo::new(io), service);
         tokio::pin!(connection);
@@ -170,7 +171,7 @@ impl Simulator {
         }
     }
 
-    /// Aborts what runs: streams get a chunk with `finish_reason: "abort"`, their usage and `[DONE]`. Connections end.
+    /// Aborts running requests: streams get a chunk with `finish_reason: "abort"`, their usage and `[DONE]`. Connections close.
     pub fn stop(&self) {
         self.model.close();
         self.is_stopping.store(true, Ordering::Release);
@@ -184,7 +185,7 @@ impl Simulator {
     }
 }
 
-/// The next connection and its place.
+/// The next connection and its permit.
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
@@ -199,8 +200,8 @@ fn spare_file() -> Option<File> {
     File::open("/dev/null").ok()
 }
 
-/// Waits before something is tried again.
+/// Waits before a retry.
 async fn pause(length: Duration) {
-    // It is over when the limit is.
+    // The limit always ends the wait.
     let _ = clock::limit(length, std::future::pending::<()>()).await;
 }

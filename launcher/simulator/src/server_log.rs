@@ -1,7 +1,7 @@
-//! [I/O] The log of the simulated server, in vLLM's words: what it does until it serves. Its start takes the time that it is asked to take; nothing
-//! is loaded, compiled or captured, and the version says that it is the simulator.
+//! [I/O] The log of the simulated server, in vLLM's words, up to the moment when it serves. Its start takes the configured times. It loads, compiles
+//! and captures nothing, and the version names the simulator.
 //!
-//! Every duration in the log was measured. A step that takes no time is not there, except for the load of the model, which each server has.
+//! Every duration in the log was measured. A step without duration is left out, except for the load of the model, which each server has.
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Zoned};
 use super::{options::SimOptions, route};
 use clock::Clock;
 
-/// The release of vLLM whose texts the log has.
+/// The release of vLLM that the log imitates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogRelease {
     /// vLLM 0.16.
@@ -22,7 +22,7 @@ pub enum LogRelease {
 
 impl LogRelease {
     fn version(self) -> &'static str {
-        // A local version, as builds from source have it.
+        // A local version, as in builds from source.
         match self {
             LogRelease::V0_16 => "0.16.0+simulator",
             LogRelease::V0_32 => "0.32.0+simulator",
@@ -37,7 +37,7 @@ impl LogRelease {
         }
     }
 
-    /// The name of the process that loads and computes: before workers had a process of their own, that of the engine.
+    /// The name of the process that loads and computes. Before workers had a separate process, that is the engine's name.
     fn worker(self) -> &'static str {
         match self {
             LogRelease::V0_16 => "EngineCore_DP0",
@@ -46,14 +46,14 @@ impl LogRelease {
     }
 }
 
-/// What the log of a server looks like.
+/// The form of a server's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogForm {
-    /// The release whose texts it has.
+    /// The release that it imitates.
     pub release: LogRelease,
-    /// Whether it is that of a server on a CPU, which compiles in its warm-up and captures no graphs.
+    /// Whether the server runs on a CPU. Then it compiles in its warm-up and captures no graphs.
     pub on_cpu: bool,
-    /// Whether it has the lines of the level DEBUG.
+    /// Whether it contains lines of level DEBUG.
     pub debug: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct LogForm {
 pub struct StartTimes {
     /// The load of the weights.
     pub load: Duration,
-    /// The compilation: the first quarter of it is Dynamo's, the rest Inductor's. On a CPU it is the warm-up.
+    /// The compilation: the first quarter is Dynamo's, the rest is Inductor's. On a CPU it is the warm-up.
     pub compile: Duration,
     /// The capture of CUDA graphs, which a server on a CPU does not have.
     pub graph_capture: Duration,
@@ -87,12 +87,12 @@ impl fmt::Debug for ServerLog {
 const SERVER: &str = "APIServer";
 
 impl ServerLog {
-    /// `zero`: the time of day at time zero of `clock`, in the zone of the log. `write` takes one line after the other, without its end.
+    /// `zero`: the time of day at time zero of `clock`, in the zone of the log. `write` gets one line at a time, without its line end.
     pub fn new(form: LogForm, clock: Clock, zero: Zoned, write: impl Fn(&str) + Send + Sync + 'static) -> ServerLog {
         ServerLog { form, clock, zero, pid: std::process::id(), write: Box::new(write) }
     }
 
-    /// Starts the server: takes the time of each step, and writes what vLLM writes until it serves. `address`: where it will listen.
+    /// Starts the server: waits for the time of each step, and writes vLLM's lines until it serves. `address`: where it will listen.
     pub async fn start(&self, options: &SimOptions, times: &StartTimes, address: SocketAddr) {
         let release = self.form.release;
         self.announce(options, address);
@@ -120,7 +120,7 @@ impl ServerLog {
         self.serve(options, address);
     }
 
-    /// What precedes the engine: the version, the arguments, the model.
+    /// The lines before the engine: the version, the arguments, the model.
     fn announce(&self, options: &SimOptions, address: SocketAddr) {
         if !self.form.on_cpu {
             self.debug(SERVER, "No plugins for group vllm.platform_plugins found.");
@@ -194,7 +194,7 @@ impl ServerLog {
             tokens as f64 / f64::from(most)
         );
         match self.form.release {
-            // It names a GPU on CPUs, too.
+            // It names a GPU even on CPUs.
             LogRelease::V0_16 => {
                 self.info(engine, &format!("GPU {size}"));
                 self.info(engine, &concurrency);
@@ -206,7 +206,7 @@ impl ServerLog {
         }
     }
 
-    /// The server of the API.
+    /// The lines of the API server.
     fn serve(&self, options: &SimOptions, address: SocketAddr) {
         let starting = match self.form.release {
             LogRelease::V0_16 => "Starting vLLM API server 0 on",
@@ -223,7 +223,7 @@ impl ServerLog {
             "Waiting for application startup.".to_owned(),
             "Application startup complete.".to_owned(),
         ] {
-            // Lines of Uvicorn have no time.
+            // Uvicorn's lines have no time stamp.
             match self.form.release {
                 LogRelease::V0_16 => (self.write)(&format!("({SERVER} pid={pid}) INFO:     {text}")),
                 LogRelease::V0_32 => (self.write)(&format!("INFO:     {text}")),
@@ -231,7 +231,7 @@ impl ServerLog {
         }
     }
 
-    /// Says that the server fell asleep.
+    /// Logs that the server fell asleep.
     pub(super) fn fell_asleep(&self, took: Duration) {
         let (engine, worker) = (self.form.release.engine(), self.form.release.worker());
         if !self.form.on_cpu {
@@ -240,18 +240,18 @@ impl ServerLog {
         self.info(engine, &format!("It took {:.6} seconds to fall asleep.", took.as_secs_f64()));
     }
 
-    /// Says that these parts of the server woke up.
+    /// Logs that these parts of the server woke up.
     pub(super) fn woke_up(&self, took: Duration, tags: &[&str]) {
         let tags: Vec<String> = tags.iter().map(|it| python(it)).collect();
         let text = format!("It took {:.6} seconds to wake up tags {{{}}}.", took.as_secs_f64(), tags.join(", "));
         self.info(self.form.release.engine(), &text);
     }
 
-    /// Lets time pass, and says how much it was.
+    /// Waits, and returns the measured time.
     async fn take(&self, length: Duration) -> Duration {
         let began = self.clock.now();
         if !length.is_zero() {
-            // It is over when the limit is.
+            // The limit always ends the wait.
             let _ = clock::limit(length, std::future::pending::<()>()).await;
         }
         self.clock.now().saturating_sub(began)
@@ -267,7 +267,7 @@ impl ServerLog {
         self.line(process, "INFO", message);
     }
 
-    /// The one process of the simulator has the names of vLLM's, and one number.
+    /// The simulator's single process logs under the names of vLLM's processes, with one process id.
     fn line(&self, process: &str, level: &str, message: &str) {
         let passed = SignedDuration::try_from(self.clock.now()).unwrap_or(SignedDuration::MAX);
         let now = self.zero.saturating_add(passed);
@@ -279,12 +279,12 @@ impl ServerLog {
     }
 }
 
-/// Seconds as vLLM prints most of them.
+/// Seconds in vLLM's usual format.
 fn seconds(length: Duration) -> String {
     format!("{:.2}", length.as_secs_f64())
 }
 
-/// A text of Python.
+/// A Python string literal.
 fn python(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
 }
@@ -312,7 +312,7 @@ mod tests {
 
     use super::*;
 
-    /// Starts a server in the time of the runtime, and returns its log.
+    /// Starts a server on the runtime's clock, and returns its log.
     async fn log_of(form: LogForm, options: &SimOptions, times: &StartTimes) -> String {
         let lines: Arc<Mutex<String>> = Arc::default();
         let written = Arc::clone(&lines);
@@ -335,7 +335,7 @@ mod tests {
         graph_capture: Duration::from_secs(3),
     };
 
-    /// The steps with their seconds.
+    /// Asserts the steps and their seconds.
     #[track_caller]
     fn assert_steps(log: &str, expected: &[(StepName, f64)]) {
         let steps: Vec<_> = read(log).steps.iter().map(|it| (it.name, it.seconds)).collect();

@@ -1,4 +1,4 @@
-//! [I/O] The sleep mode of the simulated server, by vLLM's endpoints for development: each change takes the time that the options say, and frees nothing.
+//! [I/O] The sleep mode of the simulated server, with vLLM's development endpoints. Each change takes the time in the options, and frees no memory.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,15 +11,15 @@ use super::error::ApiError;
 use super::options::SleepMode;
 use super::server::Simulator;
 
-/// What is awake of a server that wakes up by parts.
+/// The parts that are awake if a server wakes up part by part.
 #[derive(Debug, Default)]
 pub(super) struct WokenTags(Mutex<Vec<String>>);
 
-/// The parts that sleep, as vLLM names them.
+/// The parts that can sleep, as vLLM names them.
 const TAGS: [&str; 2] = ["weights", "kv_cache"];
 
 impl Simulator {
-    /// `/sleep?level=1`. `query`: what stands behind the `?`.
+    /// `/sleep?level=1`. `query`: the text after the `?`.
     pub(super) async fn fall_asleep(&self, mode: SleepMode, query: &str) -> Result<String, ApiError> {
         let level = match values(query, "level").next() {
             None | Some("1") => 1,
@@ -37,7 +37,7 @@ impl Simulator {
         Ok(format!(r#"{{"status":"sleeping","level":{level}}}"#))
     }
 
-    /// `/wake_up`, of all or of the parts that its `tags` name.
+    /// `/wake_up`, of all parts or of the parts in `tags`.
     pub(super) async fn wake(&self, mode: SleepMode, query: &str) -> Result<String, ApiError> {
         let tags: Vec<&str> = values(query, "tags").collect();
         if let Some(other) = tags.iter().find(|it| !TAGS.contains(it)) {
@@ -47,7 +47,7 @@ impl Simulator {
             ));
         }
         let asked: Vec<&str> = if tags.is_empty() { TAGS.to_vec() } else { tags.clone() };
-        // The weights are what takes time.
+        // Only the weights take time.
         let took = take(if asked.contains(&"weights") { mode.wake_up } else { Duration::ZERO }).await;
         let all = {
             let mut woken = self.woken.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,17 +85,17 @@ impl Simulator {
     }
 }
 
-/// Lets time pass, and says how much it was.
+/// Waits, and returns the measured time.
 async fn take(length: Duration) -> Duration {
     let began = clock::monotonic();
     if !length.is_zero() {
-        // It is over when the limit is.
+        // The limit always ends the wait.
         let _ = clock::limit(length, std::future::pending::<()>()).await;
     }
     clock::monotonic().saturating_sub(began)
 }
 
-/// The values of a key in a query. Those that are read need no escapes.
+/// The values of a key in a query. The values used here need no unescaping.
 fn values<'a>(query: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
     query.split('&').filter_map(|it| it.split_once('=')).filter(move |(name, _)| *name == key).map(|(_, value)| value)
 }

@@ -19,7 +19,7 @@ use super::work::Finish;
 pub enum Body {
     /// One piece, until it is taken.
     Whole(Option<Bytes>),
-    /// Events. Boxed, since it is many times as large.
+    /// Events. Boxed, because it is many times larger.
     Stream(Box<EventStream>),
 }
 
@@ -32,7 +32,7 @@ impl Body {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    /// A stream that a fault cuts.
+    /// A fault that cuts the stream.
     type Error = io::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
@@ -61,9 +61,9 @@ impl hyper::body::Body for Body {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "the small variant is rare, and the large one is on the hot path")]
 pub enum Events {
-    /// Of OpenAI's completions and chats.
+    /// OpenAI's completions and chats.
     Chunks(Chunks),
-    /// Of the Responses and the Messages API. Boxed, because they are rare and larger.
+    /// The Responses and Messages APIs. Boxed, because they are rare and larger.
     Typed(Box<TypedEvents>),
 }
 
@@ -90,7 +90,7 @@ impl Events {
         }
     }
 
-    /// The event that ends a stream without a token, after so many; empty where the closing events do it.
+    /// The event that ends a stream without a token, after `tokens` tokens; empty if the closing events do it.
     fn ending(&mut self, tokens: u32, finish: Finish) -> Bytes {
         match self {
             Events::Chunks(chunks) => chunks.ending(tokens, finish),
@@ -125,12 +125,12 @@ pub struct ChoiceStream {
 }
 
 impl ChoiceStream {
-    /// Before its first chunk.
+    /// The state before the first chunk.
     pub fn new(generation: Generation, events: Events) -> Self {
         ChoiceStream { generation, events, sent: 0, ended: false }
     }
 
-    /// The next token, or the end of one that was aborted.
+    /// The next token, or the end of an aborted choice.
     fn poll_token(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
         let progress = ready!(self.generation.poll(cx, self.sent));
         if self.sent == progress.tokens {
@@ -145,7 +145,7 @@ impl ChoiceStream {
     }
 }
 
-/// The events of one answer, each a frame of its own. Those of several choices come as their tokens do.
+/// The events of one answer, each in a separate frame. Events of several choices are sent as their tokens become ready.
 #[derive(Debug)]
 pub struct EventStream {
     /// At least one.
@@ -154,12 +154,12 @@ pub struct EventStream {
     prompt_tokens: u32,
     fault: Option<FaultKind>,
     details: Option<PromptBlocks>,
-    /// Who is asked first for the next token.
+    /// The part that is polled first for the next token.
     turn: usize,
     next: Next,
 }
 
-/// What it takes to tell what came of the prefix cache.
+/// The data to report the use of the prefix cache.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptBlocks {
     /// Length of the prompt.
@@ -175,10 +175,10 @@ impl PromptBlocks {
     }
 }
 
-/// What is sent next.
+/// The next event to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// That of the part with this number.
+    /// The role of the part with this index.
     Role(usize),
     Token,
     Break,
@@ -188,8 +188,8 @@ enum Next {
 }
 
 impl EventStream {
-    /// A stream from its first event on, of at least one part. Of the faults it knows those that strike in a stream. With
-    /// `details`, those of the first prompt, its usage tells of the prefix cache.
+    /// A stream from its first event on, with at least one part. It applies the faults that occur within a stream. With `details` of the first
+    /// prompt, its usage reports the use of the prefix cache.
     pub fn new(
         parts: Vec<ChoiceStream>,
         prompt_tokens: u32,
@@ -203,7 +203,7 @@ impl EventStream {
         loop {
             match self.next {
                 Next::Role(part) => {
-                    // All of them wait for the first token, since vLLM sends them together with it.
+                    // All roles wait for the first token, because vLLM sends them together with it.
                     if part == 0 && !self.parts.iter().any(|it| it.generation.poll(cx, 0).is_ready()) {
                         return Poll::Pending;
                     }
@@ -216,11 +216,11 @@ impl EventStream {
                     match self.fault {
                         Some(FaultKind::BreakAfter(tokens)) if self.sent() >= tokens => {
                             self.next = Next::Break;
-                            // One turn later, so that what was sent before is on the wire.
+                            // Wait for the next poll, so that earlier events are on the wire.
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
                         }
-                        // Nothing wakes it; a client that leaves ends it.
+                        // Nothing wakes it; only a client that leaves ends it.
                         Some(FaultKind::StallAfter(tokens)) if self.sent() >= tokens => return Poll::Pending,
                         _ => {}
                     }

@@ -1,40 +1,40 @@
 //! Tokens of the simulated model: how a prompt is counted, and the words and length of an answer.
 //!
-//! A token is a word (a run of letters, digits and anything beyond ASCII) or one mark of punctuation; white space is
-//! free. An answer is a row of words, one token each. Words and length of an answer follow from the seed of the server,
-//! the prompt and the `seed` of the request alone: the same request gets the same answer whenever it comes.
+//! A token is a word (a run of letters, digits and non-ASCII characters) or one punctuation mark; white space is free. An answer is a row of words,
+//! one token each. The server's seed, the prompt and the request's `seed` alone determine the words and the length: the same request always gets the
+//! same answer.
 //!
-//! There is no tokenizer and no vocabulary. The id of a token is made up: a digest of its word, the same wherever the word
-//! stands, below the size of Llama 3's vocabulary. It tells words apart and can be compared. The way back gives the word
-//! `t5` for the id 5, whose id is 5, but for the words of answers.
+//! There is no tokenizer and no vocabulary. The id of a token is made up: a digest of its word, independent of its position, below the size of Llama
+//! 3's vocabulary. It distinguishes words and can be compared. Words of answers are converted back to themselves; any other id, such as 5, becomes a
+//! word such as `t5`, which has the id 5 again.
 
 use std::sync::LazyLock;
 
 use super::blocks::BlockHashes;
 
-/// Token ids are below; that of Llama 3.
+/// Token ids are below this number, as in Llama 3.
 pub const VOCABULARY: u64 = 128_256;
 
-/// The ids from here on belong to no text, as in Llama 3.
+/// Ids from here on have no text, as in Llama 3.
 const TEXT_IDS: u64 = 128_000;
 
-/// A prompt, as much as the simulation needs of it.
+/// The properties of a prompt that the simulation needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// Its length in tokens.
     pub tokens: u32,
     /// Digests of its tokens.
     pub blocks: BlockHashes,
-    /// The ids of its tokens, where they are wanted.
+    /// The ids of its tokens, if requested.
     pub ids: Option<Vec<u32>>,
-    /// Texts that it was made from.
+    /// The number of texts that it contains.
     texts: u64,
-    /// Whether its last text asks for one of four choices: it ends with `Answer:`, as that of a question of MMLU.
+    /// Whether its last text asks for one of four choices: it ends with `Answer:`, as MMLU's questions do.
     pub asks_for_letter: bool,
 }
 
 impl Prompt {
-    /// An empty one, with digests for blocks of so many tokens; it keeps its ids only where they are wanted.
+    /// An empty prompt, with digests for blocks of `block_size` tokens. It keeps its ids only if `with_ids` is set.
     pub fn new(block_size: u32, salt: u64, with_ids: bool) -> Self {
         let blocks = BlockHashes::new(block_size, salt);
         Prompt { tokens: 0, blocks, ids: with_ids.then(Vec::new), texts: 0, asks_for_letter: false }
@@ -56,13 +56,13 @@ impl Prompt {
         }
     }
 
-    /// A digest of all that was added.
+    /// A digest of all tokens.
     pub fn digest(&self) -> u64 {
         mix(self.blocks.digest(), self.texts)
     }
 }
 
-/// What a byte is.
+/// The class of a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Space,
@@ -101,15 +101,15 @@ fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
     }
 }
 
-/// The id that a word of the way back names.
+/// The id in a word such as `t5`.
 fn numbered(word: &str) -> Option<u32> {
     let digits = word.strip_prefix('t').filter(|it| it.len() <= 6 && it.bytes().all(|byte| byte.is_ascii_digit()))?;
     let canonical = !digits.starts_with('0') || digits == "0";
     digits.parse().ok().filter(|id| canonical && u64::from(*id) < TEXT_IDS)
 }
 
-/// The tokens of these ids as text: the words of answers, and words made of their ids for all others. What has no text,
-/// such as the marks of a template, has none here.
+/// Converts token ids to text: the words of answers, and words such as `t5` for all other ids. Ids without text, such as a template's marks, are left
+/// out.
 pub fn from_ids(ids: &[u32]) -> Vec<String> {
     let word = |id: &u32| match WORDS.iter().zip(word_ids()).find(|(_, known)| *known == id) {
         Some((word, _)) => (*word).to_owned(),
@@ -123,7 +123,7 @@ fn id(digest: u64) -> u32 {
     (mix(digest, 0x1d) % TEXT_IDS) as u32
 }
 
-/// A word is made of letters, digits and anything beyond ASCII.
+/// A word consists of letters, digits and non-ASCII characters.
 const BYTE_CLASSES: [ByteClass; 256] = {
     let mut kinds = [ByteClass::Word; 256];
     let mut byte = 0;
@@ -138,14 +138,14 @@ const BYTE_CLASSES: [ByteClass; 256] = {
     kinds
 };
 
-/// The ids of the tokens of a text, as many as are counted.
+/// The token ids of a text.
 pub fn ids(text: &str) -> Vec<u32> {
     let mut ids = Vec::new();
     for_each_token(text, |id| ids.push(id));
     ids
 }
 
-/// Two numbers into one that looks random: a round of SplitMix64.
+/// Mixes two numbers into one that looks random: a round of SplitMix64.
 #[inline]
 pub fn mix(left: u64, right: u64) -> u64 {
     let mut mixed = (left.rotate_left(23) ^ right).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -159,7 +159,7 @@ pub fn digest(text: &str) -> u64 {
     text.bytes().fold(0, |digest, byte| mix(digest, u64::from(byte)))
 }
 
-/// The length at which the model itself would end, in tokens: geometric with this mean, and at least 1.
+/// The length at which the model itself ends the answer, in tokens: geometric with this mean, and at least 1.
 pub fn natural_length(seed: u64, mean: u32) -> u32 {
     // Inverse of the geometric distribution function, from a draw in (0, 1].
     let draw = ((mix(seed, 0x1e) >> 11) + 1) as f64 / (1_u64 << 53) as f64;
@@ -171,11 +171,11 @@ pub fn natural_length(seed: u64, mean: u32) -> u32 {
     ((draw.ln() / goes_on.ln()) as u32).saturating_add(1)
 }
 
-/// What the upper bits of a seed are where the answer begins with a letter, and of no other seed.
+/// The upper bits of a seed for an answer that begins with a letter; no other seed has them.
 const LETTER_MARK: u64 = 0xa5bc << 48;
 const MARK_BITS: u64 = 0xffff << 48;
 
-/// The seed of an answer: marked where the prompt asks for one of four choices, and never else.
+/// The seed of an answer: marked if, and only if, the prompt asks for one of four choices.
 pub fn answer_seed(seed: u64, asks_for_letter: bool) -> u64 {
     match (asks_for_letter, begins_with_letter(seed)) {
         (true, _) => seed & !MARK_BITS | LETTER_MARK,
@@ -188,7 +188,7 @@ fn begins_with_letter(seed: u64) -> bool {
     seed & MARK_BITS == LETTER_MARK
 }
 
-/// The token at this position of an answer. All but the first begin with a space; none needs escaping in JSON.
+/// The token at this position of an answer. All tokens but the first begin with a space; none needs escaping in JSON.
 pub fn word(seed: u64, position: u32) -> &'static str {
     if position == 0 {
         return if begins_with_letter(seed) { &LETTERS[letter(seed)][1..] } else { &WORDS[choice(seed, 0)][1..] };
@@ -210,7 +210,7 @@ fn word_ids() -> &'static [u32] {
     &IDS
 }
 
-/// Words that might have stood there, the likeliest first: the other letters where a letter stands there.
+/// Alternatives to the word at this position, the likeliest first. For a letter, they are the other letters.
 pub fn others(seed: u64, position: u32) -> impl Iterator<Item = &'static str> {
     let (chosen, chosen_letter) = (choice(seed, position), letter(seed));
     let letters = if position == 0 && begins_with_letter(seed) { 1..LETTERS.len() } else { 0..0 };
@@ -227,7 +227,7 @@ fn choice(seed: u64, position: u32) -> usize {
     (mix(seed, u64::from(position)) % WORDS.len() as u64) as usize
 }
 
-/// The whole text of an answer of so many tokens.
+/// The whole text of an answer of `tokens` tokens.
 #[cfg(test)]
 pub fn answer(seed: u64, tokens: u32) -> String {
     (0..tokens).map(|position| word(seed, position)).collect()

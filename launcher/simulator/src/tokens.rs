@@ -1,4 +1,4 @@
-//! `/tokenize` and `/detokenize`: the made-up ids of a text, and a text for ids. Pure.
+//! `/tokenize` and `/detokenize`: converts a text to made-up ids, and ids to a text. Pure.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,4 @@
-//! The bytes of answers of the Responses and the Messages API: events that name their types, and whole answers, with the keys of
-//! vLLM 0.32.
+//! The bytes of answers in the Responses and Messages APIs: typed events and complete answers, with the keys of vLLM 0.32.
 
 use std::fmt::Write as _;
 
@@ -74,7 +73,7 @@ impl TypedEvents {
         }
     }
 
-    /// The event of the token at this position, which is the last one if it has a finish.
+    /// The event of the token at this position; the last one if it has a finish.
     pub fn token(&mut self, position: u32, finish: Option<Finish>) -> Bytes {
         let shown = self.text.next(position, finish.is_some());
         self.finish = finish.unwrap_or(self.finish);
@@ -127,7 +126,7 @@ impl TypedEvents {
         }
     }
 
-    /// The answer in one piece, after so many tokens.
+    /// The complete answer, after `tokens` tokens.
     pub fn whole(mut self, tokens: u32, finish: Finish, details: Option<CacheUse>) -> String {
         for position in 0..tokens {
             let shown = self.text.next(position, position + 1 == tokens);
@@ -194,7 +193,7 @@ impl TypedEvents {
         })
     }
 
-    /// Several events in one piece. Those of the Responses API are numbered.
+    /// Several events in one piece. Events of the Responses API are numbered.
     fn events(&mut self, events: &[Value]) -> Bytes {
         let mut text = String::new();
         for event in events {
@@ -211,7 +210,7 @@ impl TypedEvents {
     }
 }
 
-/// As in Anthropic's API, `input_tokens` leaves out what came from the cache.
+/// As in Anthropic's API, `input_tokens` excludes cached tokens.
 fn messages_usage(prompt_tokens: u32, output_tokens: u32, details: Option<CacheUse>) -> Value {
     let cached = details.map(|it| it.cached);
     let input = prompt_tokens.saturating_sub(cached.unwrap_or(0));

@@ -54,7 +54,7 @@ fn wrong(loc: &str, name: &str, kind: &str, message: &str, found: &Value) -> Api
     ApiError::schema(kind, &format!("{loc}.{name}"), message, &python_text(found))
 }
 
-/// A value as the messages show it, texts cut to 64 characters.
+/// A value as messages show it, with texts cut to 64 characters.
 pub fn python_text(value: &Value) -> String {
     match value {
         Value::Null => "None".into(),
@@ -67,7 +67,7 @@ pub fn python_text(value: &Value) -> String {
     }
 }
 
-/// What is not JSON. The place counts bytes from 0, where Python counts characters.
+/// The error for invalid JSON. Its position counts bytes from 0; Python counts characters.
 pub fn bad_json(body: &[u8], error: &serde_json::Error) -> ApiError {
     let lines_before = body.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
     let column = if error.is_eof() { error.column() } else { error.column().saturating_sub(1) };

@@ -1,4 +1,4 @@
-//! What the server asks of the engine, and how an answer ends. Pure.
+//! The work that the server requests from the engine, and how an answer ends. Pure.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,15 +34,15 @@ pub struct Work {
     pub prompt_tokens: u32,
     /// Length of the answer, at least 1.
     pub output_tokens: u32,
-    /// The greatest length of the answer.
+    /// The maximum length of the answer.
     pub max_tokens: u32,
-    /// How the answer ends once it has that length.
+    /// How the answer ends at that length.
     pub finish: Finish,
     /// The seed of the words of the answer.
     pub words: u64,
     /// The digests of the full blocks of the prompt.
     pub blocks: BlockHashes,
-    /// The other choices of the same prompt, if there are some.
+    /// The other choices of the same prompt, if any.
     pub siblings: Option<Arc<Siblings>>,
 }
 
@@ -55,12 +55,12 @@ pub struct Siblings {
 }
 
 impl Siblings {
-    /// So many.
+    /// The choices of a prompt with `count` choices.
     pub fn new(count: u32) -> Self {
         Siblings { count, ended: AtomicU32::new(0), longest: AtomicU32::new(0) }
     }
 
-    /// One of them ended with so many tokens. With the last one: how many there are, and the length of the longest.
+    /// A choice ended with `tokens` tokens. For the last choice it returns their number, and the length of the longest.
     pub fn end(&self, tokens: u32) -> Option<(u32, u32)> {
         let longest = self.longest.fetch_max(tokens, Ordering::Relaxed).max(tokens);
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,8 +1,8 @@
-//! Why a request to a bucket failed, in our own words: those of a server may stand in no status.
+//! Why a request to a bucket failed, in our own words: a status must not contain text from a server.
 
 use crate::web_client::{self, Way};
 
-/// The codes of errors that a message repeats. Any other word of a server stays out of it.
+/// The error codes that a message may contain. No other text from a server appears in it.
 const CODES: [&str; 22] = [
     "AccessDenied",
     "AuthorizationHeaderMalformed",
@@ -25,7 +25,7 @@ const CODES: [&str; 22] = [
     "ServiceUnavailable",
     "SignatureDoesNotMatch",
     "SlowDown",
-    // Of versitygw, in place of InvalidAccessKeyId.
+    // From versitygw, in place of InvalidAccessKeyId.
     "XAdminUserNotFound",
 ];
 
@@ -97,25 +97,25 @@ impl Fault {
         }
     }
 
-    /// Whether another try may succeed.
+    /// Whether a retry may succeed.
     pub(super) fn may_pass(self) -> bool {
         match self {
             Fault::RefusedAddress => false,
             Fault::NoHost | Fault::NoConnection | Fault::Timeout | Fault::BrokenAnswer => true,
-            // A body that was changed on its way has another checksum.
+            // A body that was changed in transit has a different checksum.
             Fault::Status { code: Some("BadDigest" | "RequestTimeout" | "SlowDown" | "InternalError"), .. } => true,
             Fault::Status { status, .. } => matches!(status, 408 | 429 | 500 | 502..=504),
         }
     }
 }
 
-/// The code in the XML of an error, if it is one that is known.
+/// The code in an error's XML, if it is a known code.
 pub(super) fn code_of(body: &str) -> Option<&'static str> {
     let found = element(body, "Code")?;
     CODES.into_iter().find(|it| *it == found)
 }
 
-/// The text of the first element of a name. It is that of a short word, without entities.
+/// The text of the first element with this name. Only for short texts without entities.
 pub(super) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     Some(rest.split_once(&format!("</{name}>"))?.0.trim())

@@ -1,6 +1,6 @@
-//! [I/O] A bucket of S3, or of a server with its API: requests that are signed, checked and tried again, within a time.
+//! [I/O] An S3 bucket, or a server with its API: requests are signed, checked and retried within a time limit.
 //!
-//! Memory: at most one part of a file, 8 MiB, is held at a time, and of an answer at most 64 KiB.
+//! Memory: at most one part of a file, 8 MiB, and at most 64 KiB of a response.
 
 mod fault;
 #[cfg(test)]
@@ -28,23 +28,23 @@ use crate::web_client;
 pub(crate) use fault::Fault;
 use fault::code_of;
 
-/// The longest that one request may take, its body included. A part of 8 MiB then needs 70 KB/s.
+/// Timeout of one request, including its body. A part of 8 MiB then needs 70 KB/s.
 const REQUEST: Duration = Duration::from_secs(120);
-/// How long a signature holds: longer than a request may take.
+/// The validity of a signature: longer than a request may take.
 const SIGNED_FOR: Duration = Duration::from_secs(900);
-/// The pause before the second try; each further one is twice as long, up to the longest.
+/// The pause before the first retry; each further pause is twice as long, up to the maximum.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// The most of an answer that is read, in bytes; an error has less.
+/// Maximum bytes of a response that are read; an error has fewer.
 const MAX_ANSWER: usize = 64 << 10;
-/// The longest credential, in bytes: session tokens have at most some thousand.
+/// Maximum length of a credential in bytes: session tokens have at most a few thousand.
 const MAX_CREDENTIAL: u64 = 16 << 10;
-/// The files of the credentials, as the Secret's keys.
+/// The files with the credentials, named like the Secret's keys.
 const ACCESS_KEY: &str = "accessKeyId";
 const SECRET_KEY: &str = "secretAccessKey";
 const TOKEN: &str = "sessionToken";
 
-/// Why a bucket cannot be used, or an object not be transferred. No message has words of a server.
+/// Why a bucket cannot be used, or an object cannot be transferred. No message contains text from a server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BucketError {
     #[error("storage.s3.secretRef: {path} cannot be read: {source}; give the Secret the key {key}", path = path.display())]
@@ -55,7 +55,7 @@ pub(crate) enum BucketError {
     BadCredential { key: &'static str },
     #[error("storage.s3: {server} cannot be called: {cause}")]
     Client { server: String, cause: String },
-    /// It leads to an address that a launcher may not call.
+    /// It resolves to a blocked address.
     #[error(
         "storage.s3.endpoint: {server} {cause}; name a server at another address; the operator's settings say which addresses a run may call"
     )]
@@ -75,18 +75,18 @@ pub(crate) enum BucketError {
 }
 
 impl BucketError {
-    /// Whether the user has to correct the run or its Secret, so that no later try would help.
+    /// Whether the user has to correct the run or its Secret, so that no retry would help.
     pub(crate) fn is_refused_address(&self) -> bool {
         matches!(self, BucketError::Refused { .. } | BucketError::Failed { fault: Fault::RefusedAddress, .. })
     }
 
-    /// Whether there is no such object.
+    /// Whether the object does not exist.
     fn is_missing(&self) -> bool {
         matches!(self, BucketError::Failed { fault: Fault::Status { status: 404, code }, .. } if [None, Some("NoSuchKey")].contains(code))
     }
 }
 
-/// A bucket that is ready to be called.
+/// A bucket that is ready for requests.
 pub(crate) struct Bucket {
     place: Upload,
     bucket: rusty_s3::Bucket,
@@ -95,10 +95,10 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Reads the credentials and prepares a client. Nothing is called.
+    /// Reads the credentials and prepares a client. Sends no request.
     ///
     /// # Errors
-    /// A credential is missing, or the URL of the server cannot be called.
+    /// A credential is missing, or the URL of the server is not allowed.
     pub(crate) fn open(place: &Upload, resolver: &Resolver) -> Result<Bucket, BucketError> {
         let credential = |key| credential(&place.credentials.join(key), key);
         let access = credential(ACCESS_KEY)?;
@@ -114,7 +114,7 @@ impl Bucket {
         };
         let cannot = |cause: String| BucketError::Client { server: place.server(), cause };
         let endpoint = Url::parse(&place.endpoint).map_err(|error| cannot(error.to_string()))?;
-        // A name is checked when it is looked up.
+        // A name is checked when it is resolved.
         let host = endpoint.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']'));
         if let Some(Ok(ip)) = host.map(str::parse) {
             let refused = |cause| BucketError::Refused { server: place.server(), cause };
@@ -123,14 +123,14 @@ impl Bucket {
         let style = if place.path_style { UrlStyle::Path } else { UrlStyle::VirtualHost };
         let bucket = rusty_s3::Bucket::new(endpoint, style, place.bucket.clone(), place.region.clone())
             .map_err(|error| cannot(error.to_string()))?;
-        // A redirect would take the request to a server that the run does not name.
+        // A redirect would send the request to a server that the run does not name.
         let client = web_client::builder(resolver)
             .and_then(|it| it.redirect(Policy::none()).build().map_err(|error| error.to_string()))
             .map_err(cannot)?;
         Ok(Bucket { place: place.clone(), bucket, credentials, client })
     }
 
-    /// Where a folder lies, such as `s3://bench/runs/team-a/chat-2db482-a1`.
+    /// The URI of a folder, such as `s3://bench/runs/team-a/chat-2db482-a1`.
     pub(crate) fn uri(&self, folder: &str) -> String {
         format!("{}/{folder}", self.place.uri())
     }
@@ -143,7 +143,7 @@ impl Bucket {
         BucketError::Failed { done, uri: format!("s3://{}/{key}", self.place.bucket), fault }
     }
 
-    /// Sends a request until it succeeds, fails for good, or the time is over.
+    /// Sends a request until it succeeds, fails permanently, or the time is over.
     async fn send(&self, time: &Time, call: &Call<'_>) -> Result<Answer, BucketError> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -161,7 +161,7 @@ impl Bucket {
         }
     }
 
-    /// Sends a request once, and reads its answer.
+    /// Sends a request once, and reads the response.
     async fn send_once(&self, time: &Time, call: &Call<'_>) -> Result<Answer, Fault> {
         let limit = time.left().min(REQUEST);
         let sent = clock::limit(limit, async {
@@ -170,7 +170,7 @@ impl Bucket {
             let etag = response.headers().get(header::ETAG).and_then(|it| Some(it.to_str().ok()?.to_owned()));
             let length = response.headers().get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
             let body = text(response).await?;
-            // The answer to the completion of a multipart upload begins before its outcome is known.
+            // The response to the completion of a multipart upload begins before its outcome is known.
             let failed_late = call.is_completion() && !body.contains("<ETag>");
             if !status.is_success() || failed_late {
                 return Err(Fault::Status { status: status.as_u16(), code: code_of(&body) });
@@ -193,7 +193,7 @@ impl Bucket {
         request.send().await.map_err(|error| Fault::of_client(&error))
     }
 
-    /// A request with its signature, which holds for some minutes. Its URL is a credential: it stands in no log.
+    /// A request with its signature, which is valid for some minutes. Its URL is a credential, and never logged.
     fn signed(&self, call: &Call<'_>) -> (Method, Url, Vec<(&'static str, String)>, Option<Bytes>) {
         let (bucket, credentials) = (&self.bucket, Some(&self.credentials));
         match call {
@@ -230,7 +230,7 @@ impl Bucket {
     }
 }
 
-/// The checksum that each server of S3 compares a body with before it stores the object.
+/// The checksum that every S3 server verifies before it stores the object.
 const CONTENT_MD5: &str = "content-md5";
 
 fn add_sum<'a>(headers: &mut Map<'a>, sum: &str) {
@@ -245,7 +245,7 @@ fn md5_of(body: &[u8]) -> String {
     BASE64_STANDARD.encode(Md5::digest(body))
 }
 
-/// The beginning of an answer's body.
+/// The beginning of a response body.
 async fn text(mut response: Response) -> Result<String, Fault> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| Fault::of_client(&error))? {
@@ -283,7 +283,7 @@ impl Call<'_> {
         }
     }
 
-    /// What an error says was not done.
+    /// The operation that an error reports as failed.
     fn done(&self) -> &'static str {
         match self {
             Call::Head { .. } | Call::Get { .. } => "read",
@@ -297,14 +297,14 @@ impl Call<'_> {
     }
 }
 
-/// An answer that says that the request was done.
+/// The response to a successful request.
 struct Answer {
     etag: Option<String>,
     length: Option<u64>,
     body: String,
 }
 
-/// The time that several requests have together.
+/// The common time limit of several requests.
 struct Time {
     clock: Clock,
     limit: Duration,

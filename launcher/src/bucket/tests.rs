@@ -12,7 +12,7 @@ use crds::units::Span;
 
 use super::*;
 
-/// A request as the server got it.
+/// A request as the server received it.
 #[derive(Clone, Debug, Default)]
 struct Got {
     method: String,
@@ -23,7 +23,7 @@ struct Got {
     body: Vec<u8>,
 }
 
-/// Status and body of an answer; `etag` is a header of it.
+/// Status and body of a response; `etag` is one of its headers.
 struct Reply(u16, String);
 
 /// A server that stores nothing, on loopback.
@@ -33,12 +33,12 @@ struct Server {
 }
 
 impl Server {
-    /// `answer`: of the number of a request, from 0, and the request.
+    /// `answer` gets the number of a request, from 0, and the request.
     fn start(answer: impl Fn(usize, &Got) -> Reply + Send + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Server { port: listener.local_addr().unwrap().port(), got: Arc::default() };
         let all = Arc::clone(&server.got);
-        // It ends with the process of the tests.
+        // The thread ends with the test process.
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -64,7 +64,7 @@ impl Server {
         server
     }
 
-    /// A server that takes everything and says that each object has the size of the last one.
+    /// A server that accepts everything and reports the size of the last object for every object.
     fn willing() -> Server {
         let last = Mutex::new(0);
         Server::start(move |_, got| taken(&last, got))
@@ -90,7 +90,7 @@ impl Server {
     }
 }
 
-/// What a server says that takes everything. `last`: the size of the object before.
+/// The response of a server that accepts everything. `last`: the size of the last object.
 fn taken(last: &Mutex<usize>, got: &Got) -> Reply {
     let mut last = last.lock().unwrap();
     match (got.method.as_str(), got.query.contains("uploadId")) {
@@ -146,7 +146,7 @@ fn open(place: &Upload) -> Result<Bucket, BucketError> {
     Bucket::open(place, &Resolver::default())
 }
 
-/// A folder of results with a mark, and the files beside it.
+/// A results folder with a marker file, and other files.
 fn results(files: &[(&str, usize)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, size) in files {

@@ -1,4 +1,4 @@
-//! [I/O] Files to a bucket and back: a folder is uploaded so that one of its files, the mark, is there only when all others are.
+//! [I/O] Uploads a folder to a bucket and reads files back. The marker file appears in the bucket only after all other files.
 
 use std::{
     fs::{self, File},
@@ -13,17 +13,17 @@ use tracing::{info, warn};
 
 use super::{Bucket, BucketError, Call, Fault, Time, fault::element};
 
-/// The size of a part of a large file, and the largest file that is sent as a whole, in bytes.
+/// The part size of a large file, and the maximum size of a file that is sent in one piece, in bytes.
 pub(super) const PART: u64 = 8 << 20;
-/// The most parts that S3 takes.
+/// Maximum number of parts in S3.
 const MAX_PARTS: u64 = 10_000;
-/// The longest that an unfinished upload of a file is waited for to be deleted.
+/// Timeout for the deletion of an unfinished upload.
 const TO_ABORT: Duration = Duration::from_secs(10);
-/// The longest that the bucket is tried before the load.
+/// Timeout of the bucket check before the load.
 const TO_CHECK: Duration = Duration::from_secs(20);
-/// The longest that the files of an earlier attempt are read.
+/// Timeout for reading the files of an earlier attempt.
 const TO_FETCH: Duration = Duration::from_secs(120);
-/// The object that shows whether the bucket can be written, in the folder of the attempt.
+/// The object in the attempt's folder that tests whether the bucket is writable.
 const TEST_OBJECT: &str = "write-test.txt";
 const TEST_TEXT: &str = "A launcher wrote this to see whether it may, and deletes it at once.\n";
 
@@ -35,11 +35,10 @@ pub(crate) struct Uploaded {
 }
 
 impl Bucket {
-    /// Writes, reads and deletes a small object in the place of a folder. Where it cannot be deleted, that is a warning: some buckets
-    /// keep all objects.
+    /// Writes, reads and deletes a small object in the place of a folder. A failed deletion is only a warning: some buckets keep all objects.
     ///
     /// # Errors
-    /// It cannot be written or read, within 20 seconds.
+    /// The object cannot be written or read within 20 seconds.
     pub(crate) fn check(&self, folder: &str) -> Result<(), BucketError> {
         let key = self.key(folder, TEST_OBJECT);
         run(async {
@@ -52,11 +51,11 @@ impl Bucket {
         })
     }
 
-    /// Uploads all files of a folder under its name; the mark, a file in it, comes last. Each file is compared by checksum when it is
-    /// received, and by size when it is stored.
+    /// Uploads all files of a folder under its name. The file `mark` comes last. Each file is verified by checksum when it is received, and by size
+    /// when it is stored.
     ///
     /// # Errors
-    /// A file cannot be read, or not be stored within the time of the upload.
+    /// A file cannot be read, or cannot be stored within the time limit of the upload.
     pub(crate) fn upload(&self, local: &Path, folder: &str, mark: &str) -> Result<Uploaded, BucketError> {
         let mut files = Vec::new();
         list(local, "", &mut files).map_err(|source| BucketError::File { path: local.to_owned(), source })?;
@@ -95,7 +94,7 @@ impl Bucket {
         self.compare_size(time, key, size).await
     }
 
-    /// Sends a large file part by part. What was sent of a file that fails is deleted, because it would be kept, and paid for.
+    /// Sends a large file part by part. After a failure the sent parts are deleted, because they would be kept and billed.
     async fn upload_parts(
         &self,
         time: &Time,
@@ -136,7 +135,7 @@ impl Bucket {
         self.send(time, &Call::Complete { key, upload, etags: &etags }).await.map(drop)
     }
 
-    /// A stored object has to have the size of the file.
+    /// Checks that a stored object has the size of the file.
     async fn compare_size(&self, time: &Time, key: &str, wanted: u64) -> Result<(), BucketError> {
         let found = self.send(time, &Call::Head { key }).await?.length.unwrap_or_default();
         if found == wanted {
@@ -145,10 +144,10 @@ impl Bucket {
         Err(BucketError::Size { uri: format!("s3://{}/{key}", self.place.bucket), found, wanted })
     }
 
-    /// Reads files of a folder into a folder of this machine, each of at most `most` bytes. Returns whether all of them are there.
+    /// Downloads files of a folder into a local folder, each of at most the given size. Returns whether all of them exist.
     ///
     /// # Errors
-    /// The bucket cannot be read, or a file not be written.
+    /// The bucket cannot be read, or a file cannot be written.
     pub(crate) fn fetch(&self, folder: &str, names: &[(&str, u64)], to: &Path) -> Result<bool, BucketError> {
         run(async {
             let time = Time::start(TO_FETCH);
@@ -191,7 +190,7 @@ impl Bucket {
     }
 }
 
-/// Runs requests on a runtime of their own.
+/// Runs requests on a separate runtime.
 fn run<T>(requests: impl Future<Output = Result<T, BucketError>>) -> Result<T, BucketError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(BucketError::Runtime)?;
     runtime.block_on(requests)

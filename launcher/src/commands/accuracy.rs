@@ -26,7 +26,7 @@ use launcher::{
 use loadgen::logs::accuracy_log::{self, AccuracyEntry, ReadError};
 use prompts::model_folder;
 
-/// The name that LoadGen gives the log.
+/// LoadGen's name of the log.
 const LOG: &str = "mlperf_log_accuracy.json";
 
 #[derive(Args)]
@@ -60,7 +60,7 @@ pub(crate) struct AccuracyArgs {
 #[derive(Clone, Copy)]
 struct Named {
     benchmark: Benchmark,
-    /// Whether the name asks for 99.9 %.
+    /// Whether the name demands 99.9 %.
     high_accuracy: bool,
 }
 
@@ -76,7 +76,7 @@ fn element(name: &str) -> Result<Element, String> {
     Element::from_name(name).ok_or_else(|| "no type of a log; one of int32, int64, float".into())
 }
 
-/// Exit status 0: the limits are met; 1: one is missed; 2: there is no verdict.
+/// Exit status 0: the limits are met; 1: a limit is missed; 2: there is no verdict.
 pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
     let Named { benchmark, high_accuracy } = args.benchmark;
     let log = log_of(&args.path)?;
@@ -129,7 +129,7 @@ fn unwritten(path: &Path) -> String {
     format!("cannot write {}; name a folder that can be written with --output", path.display())
 }
 
-/// The log that a path names.
+/// The log for a path.
 fn log_of(path: &Path) -> anyhow::Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_owned());
@@ -143,7 +143,7 @@ fn log_of(path: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// What came of a log.
+/// The scores of a log.
 struct Scored {
     outcome: Outcome,
     log: FileDigest,
@@ -166,7 +166,7 @@ fn score(scorer: &Scorer<'_>, log: &Path, decoder: &Decoder<'_>, folder: &Path) 
             serde_json::to_writer(&mut *file, score)?;
             file.write_all(b"\n")
         });
-        // Without scores the file is not kept.
+        // Without scores the file is deleted.
         let failed = scored.is_err();
         outcome = Some(scored);
         if failed { Err(io::Error::other("the log cannot be scored")) } else { Ok(()) }
@@ -189,7 +189,7 @@ fn score(scorer: &Scorer<'_>, log: &Path, decoder: &Decoder<'_>, folder: &Path) 
     Ok(Scored { outcome, log, doubts })
 }
 
-/// The answers of a log, also of one whose test was killed: then the closing bracket is missing, and that is noted.
+/// The answers of a log, even if its test was killed: then the closing bracket is missing, which is noted.
 struct Whole<'a, I> {
     entries: I,
     any: bool,
@@ -214,7 +214,7 @@ impl<I: Iterator<Item = Result<AccuracyEntry, ReadError>>> Iterator for Whole<'_
     }
 }
 
-/// What a person reads: the figures beside their limits, and the verdict.
+/// The text for the user: the figures with their limits, and the verdict.
 fn summary(outcome: &Outcome, gate: &Gate, folder: &Path) -> String {
     let mut text = format!("{}\n\n", files::result_line(outcome));
     for judged in &gate.limits {

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright analyse`: analyses a finished run again, by other objectives or with other windows, and writes its report files.
+//! [I/O] `benchwright analyse`: analyses a finished run again, with other objectives or windows, and writes its report files.
 
 use std::path::{Path, PathBuf};
 
@@ -100,7 +100,7 @@ fn folder_of(report: &Path) -> &Path {
     report.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The folder beside that of a report.
+/// A folder beside the report's folder.
 fn beside(report: &Path) -> PathBuf {
     let folder = folder_of(report);
     // `latest` is a link, and `.` has no name.

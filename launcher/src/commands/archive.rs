@@ -1,4 +1,4 @@
-//! [I/O] `benchwright archive`: a results folder as a stream, for `kubectl benchwright results`.
+//! [I/O] `benchwright archive`: writes a results folder as a stream, for `kubectl benchwright results`.
 
 use std::{
     io::{self, BufWriter},
@@ -10,7 +10,7 @@ use crds::{ExitCode, units::Span};
 use launcher::console;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How much of the stream is written at once.
+/// Buffer size of the stream, in bytes.
 const BUFFER: usize = 256 << 10;
 
 #[derive(Args)]
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// Waits for the end of the time, or for a signal: as the first process of a container this one dies of none by itself.
+/// Waits for the end of the time, or for a signal: the first process of a container has no default signal handlers.
 fn hold(time: Span) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -61,7 +61,7 @@ fn hold(time: Span) -> io::Result<()> {
                 _ = interrupt.recv() => {}
             }
         };
-        // The end of the time is no error.
+        // The end of the time is not an error.
         let _ = clock::limit(time.0, signals).await;
         Ok(())
     })

@@ -39,12 +39,12 @@ pub(crate) struct PartArgs {
     part: String,
 }
 
-/// Finds whether a load fits. `false`: the load does not fit, or that is not known.
+/// Determines whether a load fits. `false`: it does not fit, or that is unknown.
 ///
 /// # Errors
 /// The run cannot be read, or the trial could not be run.
 pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
-    // The target is not called, so that its credentials are not read.
+    // The target is not called, so its credentials are not read.
     let unused = Some(PathBuf::from("unused"));
     let options = LocalOptions {
         profile: args.profile.map(|it| it.to_string_lossy().into_owned()),
@@ -64,7 +64,7 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
     Ok(report.fits)
 }
 
-/// Does the part of a child process, and prints its result for the parent.
+/// Runs the part of a child process, and prints its result for the parent.
 ///
 /// # Errors
 /// The part failed. Nothing is printed then.

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright dataset`: describes a data set, and says which benchmark and which `requests:` of a profile it fits.
+//! [I/O] `benchwright dataset`: describes a data set, and reports which benchmark and which `requests:` of a profile it fits.
 
 use std::{
     fmt::Write as _,
@@ -14,9 +14,9 @@ use prompts::{token_count::TokenCount, tokenizer_file};
 use serde::Serialize;
 use workload_profiles::workload::DataSetFormat;
 
-/// The most tokens of an answer, where the file has no answers to measure.
+/// Maximum tokens of an answer, if the file has no answers to measure.
 const DEFAULT_OUTPUT: u32 = 128;
-/// The rows of gpt-oss-120b's data set for tests of speed, whose answers are not scored.
+/// The rows of gpt-oss-120b's performance data set; their answers are not scored.
 const GPT_OSS_PERFORMANCE: u64 = 6396;
 
 #[derive(Args)]
@@ -35,20 +35,20 @@ pub(crate) struct DatasetArgs {
 struct Report<'a> {
     #[serde(flatten)]
     description: &'a Description,
-    /// What the lengths of texts are counted in.
+    /// The unit of text lengths.
     text_lengths_in: &'static str,
     fits: &'a [Fit],
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<&'a str>,
 }
 
-/// A benchmark whose columns a file has.
+/// A benchmark with matching columns.
 #[derive(Serialize)]
 struct Fit {
     benchmark: &'static str,
     /// The rows of the benchmark's data set.
     rows: u64,
-    /// Whether the file has as many.
+    /// Whether the file has the same number of rows.
     whole: bool,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &DatasetArgs) -> anyhow::Result<()> {
     Ok(console::print(text(&found, &fits, requests.as_deref(), counted_in, &args.file))?)
 }
 
-/// The benchmarks of MLPerf whose columns a file has; only those with as many rows, if there are any.
+/// The MLPerf benchmarks with matching columns; if some also have the same number of rows, only these.
 fn fits(found: &Description) -> Vec<Fit> {
     let has = |names: &[&str]| names.is_empty() || found.columns.iter().any(|it| names.contains(&it.name.as_str()));
     let has_tokens = found.columns.iter().any(|it| it.role == Some(Role::Tokens));
@@ -90,7 +90,7 @@ fn with_role(found: &Description, role: Role) -> Option<&Column> {
     found.columns.iter().find(|it| it.role == Some(role))
 }
 
-/// The `requests:` of a profile that sends the file; `None`: no column is known to hold prompts.
+/// The `requests:` of a profile that sends the file; `None`: no column is known to contain prompts.
 fn requests(found: &Description, file: &Path) -> Option<String> {
     let (row, is_conversation) = if let Some(column) = with_role(found, Role::Tokens) {
         (format!("{{prompt: {{name: {}, form: tokenIds}}}}", quoted(&column.name)), false)
@@ -118,7 +118,7 @@ fn requests(found: &Description, file: &Path) -> Option<String> {
     Some(yaml)
 }
 
-/// A word as YAML has it: in quotes where it might be something else.
+/// A word in YAML: quoted if it could be something else.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '/' | '.' | '-');
     let starts = word.chars().next().is_some_and(|it| it.is_ascii_alphabetic() || matches!(it, '/' | '_' | '.'));
@@ -152,7 +152,7 @@ fn kinds(column: &Column) -> String {
     names.join(", ")
 }
 
-/// Lines of a table: each column as wide as its longest cell, numbers to the right.
+/// Lines of a table: each column is as wide as its longest cell, and numbers are right-aligned.
 fn table(rows: &[Vec<String>], left: usize) -> String {
     let width =
         |place: usize| rows.iter().filter_map(|it| it.get(place)).map(|it| it.chars().count()).max().unwrap_or(0);
@@ -169,7 +169,7 @@ fn table(rows: &[Vec<String>], left: usize) -> String {
     text
 }
 
-/// The lengths of a column, or the least and the greatest of its numbers.
+/// The lengths of a column, or the minimum and maximum of its numbers.
 fn figures(column: &Column) -> Vec<String> {
     match column.numbers {
         Some([low, high]) if column.lengths.is_none() => {

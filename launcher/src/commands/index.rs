@@ -1,4 +1,4 @@
-//! [I/O] `benchwright index`: writes the page of all runs below a folder anew.
+//! [I/O] `benchwright index`: regenerates the page of all runs below a folder.
 
 use std::path::PathBuf;
 

@@ -66,7 +66,7 @@ pub(super) fn harness(name: &str) -> Option<Harness> {
 }
 
 impl InputArgs {
-    /// What to run; `None` where no argument says it, as in a pod.
+    /// What to run; `None` if no argument names it, as in a pod.
     pub(super) fn source(&self) -> Option<RunSource> {
         if let Some(file) = &self.file {
             return Some(RunSource::File(file.clone()));
@@ -82,7 +82,7 @@ impl InputArgs {
     /// What to run, for a command that does not run in a pod.
     ///
     /// # Errors
-    /// No argument says it.
+    /// No argument names it.
     pub(super) fn local_source(&self) -> Result<RunSource, InputError> {
         self.source().ok_or(InputError::NoRun)
     }

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright mlperf`: a BenchmarkRun of LoadGen tests, made of the flags of a runner of MLPerf Inference.
+//! [I/O] `benchwright mlperf`: creates a BenchmarkRun of LoadGen tests from the flags of an MLPerf Inference runner, and runs it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ use super::{
 
 /// The runner's name of the data set that it downloads.
 const CNN_DAILY_MAIL: &str = "cnndm";
-/// The context that each model has, in tokens: synthetic prompts fit into it with their answers.
+/// The context length of each model, in tokens: synthetic prompts with their answers fit into it.
 const CONTEXT: u32 = 2_048;
-/// The most tokens of an answer of Llama 3.1 8B.
+/// Maximum tokens of a Llama 3.1 8B answer.
 const ANSWER: u32 = 128;
-/// The longest file of settings, and the longest summary, in bytes.
+/// Maximum size of a settings file and of a summary, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Args)]
@@ -151,7 +151,7 @@ impl Mode {
     }
 }
 
-/// The settings of LoadGen that a user.conf has set.
+/// The LoadGen settings in a user.conf.
 struct UserConf {
     text: String,
     benchmark: String,
@@ -159,12 +159,12 @@ struct UserConf {
 }
 
 impl UserConf {
-    /// Whether the file decides a setting: it then has one value, whatever was set before.
+    /// Whether the file defines a setting: the setting then has one value for both initial values.
     fn sets<T: PartialEq>(&self, of: fn(&mut Settings) -> &mut T, values: [T; 2]) -> bool {
         let [one, other] = values.map(|before| {
             let mut settings = Settings { scenario: self.scenario, ..Settings::default() };
             *of(&mut settings) = before;
-            // A wrong line is a problem of the profile.
+            // A wrong line is reported as a problem of the profile.
             let read =
                 apply_config(ConfFile::UserConf, Some(&self.text), &self.benchmark, self.scenario, &mut settings);
             read.is_ok().then_some(settings)
@@ -172,8 +172,7 @@ impl UserConf {
         one.zip(other).is_some_and(|(mut one, mut other)| of(&mut one) == of(&mut other))
     }
 
-    /// Whether the profile contains the flag's value or default, because the file does not set the value. Reports a flag that overrides the
-    /// file.
+    /// Whether the profile should contain the setting: the flag is given, or the file does not set it. Reports a flag that overrides the file.
     fn yields(&self, flag: &str, given: bool, is_set: bool) -> bool {
         if given && is_set {
             say(format_args!("{flag} overrides the value of --user-conf"));
@@ -191,7 +190,7 @@ impl MlperfArgs {
         self.benchmark.clone().unwrap_or_else(|| of_category.to_owned())
     }
 
-    /// The name of the run, which a Kubernetes object can have.
+    /// The name of the run, valid for a Kubernetes object.
     fn name(&self) -> String {
         let name = format!("{}-{}-{}", self.benchmark(), self.scenario.name(), self.mode.name()).to_lowercase();
         name.replace(|it: char| !it.is_ascii_alphanumeric(), "-")
@@ -209,7 +208,7 @@ impl MlperfArgs {
         })
     }
 
-    /// The number of samples that a smoke test has; `None` for a test of the whole benchmark.
+    /// The number of samples in a smoke test; `None` for a test of the whole benchmark.
     fn smoke_test(&self) -> anyhow::Result<Option<u64>> {
         let Some(text) = self.total_sample_count.as_deref().filter(|it| *it != "auto") else { return Ok(None) };
         let count = text.parse().ok().filter(|it| *it > 0);
@@ -243,7 +242,7 @@ impl MlperfArgs {
                 _ => user_conf.sets(|it| &mut it.server_target_qps, [1.0, 2.0]),
             };
             if user_conf.yields(flag, rate.is_some(), of_file) {
-                // A smoke test of Offline issues its samples whatever rate is expected.
+                // An Offline smoke test issues its samples whatever rate is expected.
                 let searched = self.scenario == Scenario::Offline && smoke_test.is_some();
                 profile["target_qps"] = number(rate.unwrap_or(if searched { "1" } else { "auto" }));
             }
@@ -255,7 +254,7 @@ impl MlperfArgs {
             settings.extend(least.map(|it| ("min_duration".to_owned(), it.into())));
         }
         if !user_conf.sets(|it| &mut it.min_query_count, [1, 2]) {
-            // LoadGen adds a pass over the samples in SingleStream.
+            // In SingleStream, LoadGen adds a pass over the samples.
             let fewer = u64::from(self.scenario == Scenario::Singlestream);
             let queries = |it: u64| it.saturating_sub(fewer).max(1);
             settings.extend(smoke_test.map(|it| ("min_query_count".to_owned(), queries(it).into())));
@@ -318,7 +317,7 @@ impl MlperfArgs {
         Ok(profile)
     }
 
-    /// No data set is downloaded: without a file there are prompts, and no answers to compare with.
+    /// No data set is downloaded: without a file the prompts are synthetic, and there are no expected answers.
     fn say_that_prompts_are_synthetic(&self) {
         let ignored: Vec<&str> = [("--tokenizer", &self.tokenizer), ("--punkt", &self.punkt)]
             .into_iter()
@@ -337,7 +336,7 @@ impl MlperfArgs {
     fn accuracy(&self) -> Value {
         let benchmark = self.benchmark();
         let mut accuracy = json!({});
-        // A benchmark without a check is said by the profile.
+        // For a benchmark without a check, the profile reports the problem.
         if let Some(check) = check_of_benchmark(&benchmark) {
             let high = self.high_accuracy == Switch::On || check.ends_with("-99.9");
             let base = without_share(&check);
@@ -357,7 +356,7 @@ fn number(rate: &str) -> Value {
     rate.parse::<f64>().ok().filter(|it| it.is_finite()).map_or_else(|| rate.into(), Value::from)
 }
 
-/// Exit status: that of `benchwright run`.
+/// Returns the exit status of `benchwright run`.
 pub(crate) fn run(args: &MlperfArgs) -> anyhow::Result<u8> {
     let target = args.target.target()?;
     let profile = args.profile(&target)?;
@@ -371,7 +370,7 @@ pub(crate) fn run(args: &MlperfArgs) -> anyhow::Result<u8> {
     Ok(ended.status)
 }
 
-/// Draws the plots of a new run. What fails here is said, and changes no result.
+/// Draws the plots of a new run. A failure is reported, but does not change the result.
 fn draw(folder: &Path) {
     let plotted = report_file::read(folder).map_err(anyhow::Error::from).and_then(|(_, document)| {
         plot::write(&document, &folder.join(plot::FOLDER), &plot::Format::PICTURES).map_err(anyhow::Error::from)?;
@@ -398,7 +397,7 @@ fn name_plots(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Deletes the folders of earlier runs that a valid run of the same settings replaces, and names them.
+/// Deletes the folders of earlier runs that a valid run with the same settings replaces, and lists them.
 fn replace_earlier(results: &Path, folder: &Path, run: &str) {
     if !is_valid(folder) {
         return say("earlier runs stay, because this one is not valid");
@@ -409,7 +408,7 @@ fn replace_earlier(results: &Path, folder: &Path, run: &str) {
     };
     let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
     let names = entries.filter_map(|it| it.file_name().into_string().ok());
-    // The user may have other runs in the same folder. A name is the time, a hyphen and the name of the run.
+    // The user may have other runs in the same folder. A folder name is the time, a hyphen and the name of the run.
     let is_earlier = |name: &String| {
         let same_run = name.as_str() < new && name.split_once('-').is_some_and(|(_, of)| of == run);
         same_run && settings(&results.join(name)).as_ref() == Some(&of_new)
@@ -426,7 +425,7 @@ fn replace_earlier(results: &Path, folder: &Path, run: &str) {
     }
 }
 
-/// What a run was asked for: its profile and its `run.yaml`, but for what tells one run from another.
+/// The settings of a run: its profile and its `run.yaml`, without the fields that differ between runs.
 fn settings(folder: &Path) -> Option<(Vec<u8>, Value)> {
     let read = |name: &str| user_file::read_regular(&folder.join(name), MAX_BYTES).ok();
     let mut run: Value = serde_saphyr::from_slice(&read("run.yaml")?).ok()?;

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright mmlu`: a BenchmarkRun of MMLU, made of the flags of the runner's mmlu.py.
+//! [I/O] `benchwright mmlu`: creates a BenchmarkRun of MMLU from the flags of the runner's mmlu.py, and runs it.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::runner_args::{RunArgs, Switch, TargetArgs};
 
-/// Names the questions where no flag does.
+/// The variable with the path of the questions, if no flag names it.
 const VARIABLE: &str = "MMLU_DATA";
 
 #[derive(Args)]
@@ -34,7 +34,7 @@ pub(crate) struct MmluArgs {
     details: Switch,
 }
 
-/// Exit status: that of `benchwright run`.
+/// Returns the exit status of `benchwright run`.
 pub(crate) fn run(args: &MmluArgs) -> anyhow::Result<u8> {
     let data = args.data.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
     let mut profile = json!({

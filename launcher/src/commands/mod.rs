@@ -1,4 +1,4 @@
-//! The commands of `benchwright`. Each file holds the arguments of one command and the code that runs it.
+//! The commands of `benchwright`. Each file contains the arguments of one command and the code that runs it.
 
 pub(crate) mod accuracy;
 pub(crate) mod analyse;

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright offline-engine`: serves vLLM's LLM class, without the server of vLLM's API.
+//! [I/O] `benchwright offline-engine`: serves vLLM's LLM class, without vLLM's API server.
 
 use std::{
     ffi::OsString,
@@ -47,7 +47,7 @@ pub(crate) struct OfflineEngineArgs {
     arguments: Vec<OsString>,
 }
 
-/// Serves until a signal ends it, or the engine has ended.
+/// Serves until a signal arrives or the engine ends.
 pub(crate) fn run(args: OfflineEngineArgs) -> Result<(), CommandError> {
     let OfflineEngineArgs { host, port, python, model, arguments } = args;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::Runtime)?;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: OfflineEngineArgs) -> Result<(), CommandError> {
     })
 }
 
-/// The name under which the model is served, among the arguments of vLLM.
+/// The served model name in the arguments of vLLM.
 fn served_name(arguments: &[OsString]) -> Option<String> {
     let texts: Vec<&str> = arguments.iter().filter_map(|it| it.to_str()).collect();
     let at = texts.iter().position(|it| it.starts_with("--served-model-name"))?;

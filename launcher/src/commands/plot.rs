@@ -1,4 +1,4 @@
-//! [I/O] `benchwright plot`: the figures of a report as files.
+//! [I/O] `benchwright plot`: writes the figures of a report as files.
 
 use std::{
     fs, io,
@@ -14,9 +14,9 @@ use launcher::console;
 use page::panels::{self, Panel};
 use report::report_file;
 
-/// The folder of the pictures within a results folder.
+/// The folder for pictures within a results folder.
 pub(super) const FOLDER: &str = "plots";
-/// Pixels of a picture for each unit of a drawing: sharp in print and on screens of high density.
+/// Pixels per unit of a drawing: sharp in print and on high-density screens.
 const SCALE: f64 = 2.0;
 
 #[derive(Args)]
@@ -42,7 +42,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Those that people look at.
+    /// The formats for people.
     pub(super) const PICTURES: [Format; 2] = [Format::Svg, Format::Png];
 
     fn name(self) -> &'static str {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &PlotArgs) -> u8 {
     exit.code()
 }
 
-/// Writes each figure in each format, and returns what was written and which panels have no figure.
+/// Writes each figure in each format. Returns which files were written and which panels have no figure.
 pub(super) fn write(document: &ReportDocument, folder: &Path, formats: &[Format]) -> io::Result<String> {
     fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let mut told = String::new();

@@ -1,5 +1,5 @@
-//! What `benchwright mlperf` and `benchwright mmlu` share: the server of the load, described by the flags of the runner's run.py and mmlu.py,
-//! and where the results go.
+//! The common arguments of `benchwright mlperf` and `benchwright mmlu`: the server of the load, described by the flags of the runner's run.py and
+//! mmlu.py, and the place of the results.
 
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 use super::preset::PresetArg;
 
-/// The longest file of a server, in bytes.
+/// Maximum size of a server file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// The folder of all runs.
+/// The folder for all runs.
 const RESULTS: &str = "results";
 /// The runner's short name of its model, and the model.
 const ALIAS: (&str, &str) = ("llama3.1-8b-instruct", "meta-llama/Llama-3.1-8B-Instruct");
-/// How long a run may take, in seconds: a week, the longest that there is. A test ends by its own rules.
+/// Maximum duration of a run in seconds: a week, the longest that is allowed. A test ends by its own rules.
 const RUN_SECONDS: u32 = 604_800;
 
 /// The server of the load.
@@ -73,7 +73,7 @@ enum Precision {
 }
 
 impl TargetArgs {
-    /// `spec.target`. Flags for a vLLM that is not started here are named on standard error.
+    /// `spec.target`. Reports on standard error the flags for a started vLLM if no vLLM is started here.
     ///
     /// # Errors
     /// The file of the server cannot be read.
@@ -84,7 +84,7 @@ impl TargetArgs {
             (None, Some(preset)) => json!({"simulator": {"preset": SimulatorPreset::from(preset)}}),
             (None, None) => {
                 let server = self.server(model)?;
-                // A Custom engine takes its model from its arguments. Requests contain the name.
+                // A Custom engine takes its model from its arguments. Requests still contain the name.
                 let named = model.filter(|_| server["engine"] == "Custom");
                 return Ok(match named {
                     Some(model) => json!({"server": server, "model": model}),
@@ -108,13 +108,13 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// The most tokens of prompt and answer together: `--max-model-len`, else the field of the server in `target`.
+    /// Maximum tokens of prompt and answer together: `--max-model-len`, otherwise the server's field in `target`.
     pub(super) fn max_model_len(&self, target: &Value) -> Option<u32> {
         let of_server = || target.pointer("/server/maxModelLen")?.as_u64().and_then(|it| u32::try_from(it).ok());
         self.max_model_len.or_else(of_server)
     }
 
-    /// `spec.target.server`: a vLLM, unless the file names another engine. The engine decides every field that is absent.
+    /// `spec.target.server`: a vLLM, unless the file names another engine. The engine provides the default of every absent field.
     fn server(&self, model: Option<&str>) -> anyhow::Result<Value> {
         let mut server = self.server_config.as_deref().map_or_else(|| Ok(json!({})), server_file)?;
         let has = |server: &Value, key: &str| server.get(key).is_some();
@@ -137,7 +137,7 @@ impl TargetArgs {
             server["tensorParallelSize"] = match (size, size.parse::<u64>()) {
                 ("auto", _) => "Auto".into(),
                 (_, Ok(number)) => number.into(),
-                // The field names what it takes.
+                // The field's own error message lists the valid values.
                 (text, Err(_)) => text.into(),
             };
         }
@@ -179,16 +179,16 @@ pub(super) struct RunArgs {
     gate: bool,
 }
 
-/// How a run ended.
+/// The result of a run.
 pub(super) struct Ended {
     /// The exit code.
     pub(super) status: u8,
-    /// The folder that it wrote, if it did.
+    /// The folder that the run wrote, if any.
     pub(super) folder: Option<PathBuf>,
 }
 
 impl RunArgs {
-    /// Runs a BenchmarkRun, or prints it. `harness` and `profile` are those of its spec.
+    /// Runs a BenchmarkRun, or prints it. `harness` and `profile` are part of its spec.
     pub(super) fn run(&self, name: &str, target: Value, harness: &str, profile: &Value) -> anyhow::Result<Ended> {
         let profile = yaml::write(profile);
         let document = yaml::write(&json!({

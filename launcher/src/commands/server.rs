@@ -1,4 +1,4 @@
-//! `benchwright server`: a model server for several runs.
+//! `benchwright server`: manages a model server for several runs.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ enum Action {
     },
 }
 
-/// Returns the exit code: 1 where something of a server is left, or none was found.
+/// Returns the exit code: 1 if a process of a server is left, or no server was found.
 pub(crate) fn run(args: ServerArgs) -> anyhow::Result<u8> {
     let done = match args.action {
         Action::Start { file } => return servers::start(&file),

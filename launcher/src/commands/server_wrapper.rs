@@ -1,5 +1,5 @@
-//! `benchwright server-wrapper` and `benchwright install-wrapper`: the first process of a server's container in a cluster, and how it
-//! comes there. The operator writes both into its pods.
+//! `benchwright server-wrapper` and `benchwright install-wrapper`: the first process of a server's container in a cluster, and its installation. The
+//! operator uses both in its pods.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(crate) struct InstallArgs {
     path: PathBuf,
 }
 
-/// Returns the exit status of the server.
+/// Returns the server's exit status.
 pub(crate) fn run(args: WrapperArgs) -> u8 {
     let WrapperArgs { log_port, log, traces, ready_port, ready_path, command } = args;
     let ready = ready_port.zip(ready_path).map(|(port, path)| ReadyPath { port, path });

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     Ok(console::print_with(|mut out| io::copy(&mut file, &mut out).map(drop))?)
 }
 
-/// What a person reads first of a folder.
+/// The file of a folder that a person reads first.
 fn default_file(folder: &Path) -> &'static str {
     let is_series = !folder.join("report.md").exists() && folder.join("repeats.md").exists();
     if is_series { "repeats.md" } else { "report.md" }

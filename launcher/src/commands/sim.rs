@@ -28,11 +28,11 @@ use tracing::{info, warn};
 
 use super::preset::PresetArg;
 
-/// The error number of a process that has too many open files.
+/// The error number for too many open files in a process.
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
-/// Connections that wait to be accepted, as tokio's own listeners have it.
+/// Maximum number of connections that wait to be accepted, as in tokio's own listeners.
 const BACKLOG: u32 = 1024;
-/// The variable by which vLLM takes the level of its log.
+/// vLLM's variable for its log level.
 const LOG_LEVEL: &str = "VLLM_LOGGING_LEVEL";
 
 #[derive(Debug, thiserror::Error)]
@@ -193,7 +193,7 @@ pub(crate) struct SimArgs {
 }
 
 impl SimArgs {
-    /// The options of the preset, with those that the arguments replace.
+    /// The options of the preset, with the values from the arguments.
     fn options(&self) -> Result<SimOptions, OptionError> {
         let mut options = SimOptions::preset(self.preset.into());
         let costs = &mut options.costs;
@@ -285,7 +285,7 @@ impl SimArgs {
 
 /// Serves until SIGTERM or SIGINT. The first line on stdout contains the URL.
 ///
-/// The threads share the connections between them, and one simulated engine: one batch, one cache, one set of metrics.
+/// The threads share the connections and one simulated engine: one batch, one cache, one set of metrics.
 pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
     let (options, times) = (args.options()?, args.times()?);
     let mut builder = match args.threads {
@@ -316,7 +316,7 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
             _ = interrupt.recv() => return Ok(()),
         }
         let listener = socket.listen(BACKLOG).map_err(failed)?;
-        // The server works without a reader of its stdout.
+        // The server works even if nobody reads its stdout.
         if let Err(error) = console::print(format!("{} is served at http://{address}\n", options.model)) {
             warn!(%error, %address, "the address was not printed");
         }
@@ -329,10 +329,10 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
     })
 }
 
-/// A socket with this address, which does not listen yet.
+/// A socket that is bound to this address, but does not listen yet.
 fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // Otherwise the port of a server that has just ended is in use.
+    // Otherwise the port of a server that has just ended would still be in use.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)

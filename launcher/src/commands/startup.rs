@@ -1,4 +1,4 @@
-//! [I/O] `benchwright startup`: how servers started, by their logs.
+//! [I/O] `benchwright startup`: shows how servers started, based on their logs.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ use startup::{Outcome, Server, Startup};
 
 /// The width of the picture, in pixels.
 const WIDTH: f64 = 860.0;
-/// Pixels of a PNG for each of those.
+/// PNG pixels per pixel of the picture.
 const SCALE: f64 = 2.0;
 
 #[derive(Args)]
@@ -55,7 +55,7 @@ enum Format {
     ResultYaml,
 }
 
-/// A log that was read.
+/// A log after reading.
 struct Read {
     /// The name of its column.
     name: String,
@@ -97,7 +97,7 @@ fn no_known_line(path: &Path) -> String {
 }
 
 impl Read {
-    /// Whether it has neither a line of an engine nor a failure.
+    /// Whether it contains neither a line of an engine nor a failure.
     fn is_unknown(&self) -> bool {
         self.startup.engine.is_none() && self.startup.outcome == Outcome::Unfinished
     }
@@ -113,8 +113,8 @@ fn zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name).map_err(|_| "no such time zone; give a name such as UTC or Europe/Vienna".to_owned())
 }
 
-/// The names and paths of `FILE` and `NAME=FILE`. A file whose own name has a `=` is taken as it is. A file without a name has its own, with
-/// folders before it where another log would have the same.
+/// The names and paths of `FILE` and `NAME=FILE`. An existing file with `=` in its name is taken as a path. A log without a name gets its file name,
+/// with as many parent folders as needed to be unique.
 fn named(arguments: &[String]) -> Vec<(String, PathBuf)> {
     let logs: Vec<(Option<&str>, &Path)> = arguments
         .iter()
@@ -163,7 +163,7 @@ fn read_file(path: &Path, args: &StartupArgs) -> io::Result<Startup> {
     startup::read(BufReader::new(file), &at.to_zoned(zone))
 }
 
-/// A column for each name, in the order in which the names come first.
+/// One column per name, in the order of first appearance.
 fn columns(logs: &[Read]) -> Vec<Column<'_>> {
     let mut columns: Vec<Column<'_>> = Vec::new();
     for log in logs {
@@ -188,7 +188,7 @@ fn json_text(logs: &[Read]) -> serde_json::Result<String> {
 }
 
 fn result_yaml(logs: &[Read]) -> anyhow::Result<String> {
-    // Logs of one name are numbered.
+    // Logs with the same name are numbered.
     let name = |(index, log): (usize, &Read)| {
         let before = logs[..index].iter().filter(|it| it.name == log.name).count();
         let is_one = before == 0 && logs[index + 1..].iter().all(|it| it.name != log.name);

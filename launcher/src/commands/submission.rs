@@ -189,7 +189,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
     if let Some(report) = &built.report {
         print(report, args.json)?;
     }
-    // stdout carries the check alone. Notes and missing files go to stderr.
+    // stdout contains only the check. Notes and missing files go to stderr.
     built.notes.iter().for_each(|it| console::say(format_args!("note: {}", one_line(it))));
     built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {

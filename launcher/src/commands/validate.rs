@@ -1,4 +1,4 @@
-//! [I/O] `benchwright validate`: what the operator would say of the BenchmarkRuns and BenchmarkSchedules in files, for CI.
+//! [I/O] `benchwright validate`: reports for CI what the operator would report for the BenchmarkRuns and BenchmarkSchedules in files.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(crate) struct ValidateArgs {
     launcher_image: Option<String>,
 }
 
-/// The most bytes of a policy file: what a ConfigMap holds.
+/// Maximum size of a policy file in bytes: the limit of a ConfigMap.
 const MAX_POLICY_BYTES: u64 = 1 << 20;
 
 fn policy(path: &Path) -> anyhow::Result<Policy> {
@@ -44,7 +44,7 @@ fn policy(path: &Path) -> anyhow::Result<Policy> {
     Policy::parse_file(&text).map_err(|problems| anyhow::anyhow!("--policy: {shown} cannot be used:\n{problems}"))
 }
 
-/// Whether all of them can be run.
+/// Returns whether all of them can be run.
 pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
     if let Some(namespace) = &args.namespace {
         let letters = namespace.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
         match &run.error {
             Some(error) => {
                 let error = error.to_string();
-                // Most errors begin with the file.
+                // Most errors begin with the file name.
                 let named = error.strip_prefix(&run.file.display().to_string());
                 console::say(named.map_or_else(|| format!("{place}: {error}"), |rest| format!("{place}{rest}")));
                 let source = RunSource::File(run.file.clone());

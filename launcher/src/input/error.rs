@@ -12,8 +12,7 @@ use crds::{
 use report::baseline::BaselineError;
 use workload_profiles::ProfileError;
 
-/// Why an input cannot be run. The messages contain their causes. A cause is no `source`, because printing the chain of errors
-/// would repeat it.
+/// Why an input cannot be run. The messages contain their causes. A cause is no `source`, because printing the chain of errors would repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     #[error("no BenchmarkRun is given, and {folder}, which the operator mounts in a pod, has no run.yaml; give a file with -f FILE, or a target with --url URL or --simulator", folder = folder.display())]
@@ -27,11 +26,11 @@ pub enum InputError {
     /// A file of the profile cannot be used.
     #[error("{path}: {message}", path = path.display())]
     Files { path: PathBuf, message: String },
-    /// The format of a profile file is not known.
+    /// The format of a profile file is unknown.
     #[error("the profile {path} {reason}", path = path.display())]
     UnknownHarness {
         path: PathBuf,
-        /// What is wrong with the text, or whose it may be.
+        /// What is wrong with the text, or which formats it may have.
         reason: String,
     },
     #[error("--url is {}; write it with its scheme, such as http://localhost:8000", quoted(.found))]
@@ -40,7 +39,7 @@ pub enum InputError {
     SeveralHarnesses { name: String, harnesses: Vec<&'static str> },
     #[error("cannot read {path}: {cause}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
-    /// The report of the earlier run that objectives are compared with.
+    /// The report of the earlier run for comparison cannot be read.
     #[error("cannot read the baseline {path}: {cause}", path = path.display())]
     BaselineFile { path: PathBuf, cause: io::Error },
     #[error(
@@ -60,7 +59,7 @@ pub enum InputError {
     NoObjectives,
     #[error("{path} is empty; write a BenchmarkRun into it, such as examples/benchmarkrun.yaml", path = path.display())]
     Empty { path: PathBuf },
-    /// The file is no valid YAML, or was written by another release.
+    /// The file is not valid YAML, or another release wrote it.
     #[error("{path}: {message}", path = path.display())]
     Syntax { path: PathBuf, message: String },
     #[error("{path} is a {found}; this command takes a {GROUP}/{VERSION} {KIND}, and for a profile --profile", path = path.display())]
@@ -79,20 +78,20 @@ pub enum InputError {
     #[error("{path} cannot be run:{}", list(.problems), path = path.display())]
     Fields {
         path: PathBuf,
-        /// One message for each field.
+        /// One message per field.
         problems: Vec<String>,
     },
-    /// Everything that a run asks for and may not have.
+    /// Everything that a run requests but is not allowed.
     #[error("{path} asks for what the administrators do not allow:{}", list(.problems), path = path.display())]
     Denied {
         path: PathBuf,
-        /// One message for each.
+        /// One message per request.
         problems: Vec<String>,
     },
-    /// All arguments of the command line that cannot be used.
+    /// All unusable arguments of the command line.
     #[error("{}", .problems.join("\n"))]
     Flags {
-        /// One message for each.
+        /// One message per argument.
         problems: Vec<String>,
     },
     /// A variable of the command line without an equals sign.
@@ -117,8 +116,7 @@ fn list(problems: &[String]) -> String {
 }
 
 impl InputError {
-    /// The error as a status may show it: without the text of the profile, which may stand in an object that the readers of the status
-    /// may not read.
+    /// The error as a status may show it: without the text of the profile, which may come from an object that readers of the status cannot read.
     pub(crate) fn status_message(&self) -> String {
         match self {
             InputError::Profile { source_name, cause } => format!(
@@ -130,7 +128,7 @@ impl InputError {
         }
     }
 
-    /// One field of a BenchmarkRun file that cannot be used.
+    /// An unusable field of a BenchmarkRun file.
     pub(super) fn field(path: &Path, field: &str, message: &str) -> Self {
         InputError::Fields { path: path.to_owned(), problems: vec![format!("{field}: {message}")] }
     }

@@ -1,4 +1,4 @@
-//! [I/O] Reads the files of a profile as a run would, as far as they are on this machine.
+//! [I/O] Reads the files of a profile as a run would, if they are on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ use super::user_files::resolve_paths;
 
 /// The result of reading the files of a profile.
 pub enum FilesHere {
-    /// All were read, or there are none.
+    /// All files were read, or there are none.
     Read,
-    /// Some are not on this machine, or have to be downloaded: none was read.
+    /// Some files are not on this machine, or must be downloaded: none was read.
     NotHere(Vec<String>),
-    /// One cannot be used.
+    /// A file cannot be used.
     Wrong(FilesError),
 }
 
-/// Reads the files. `folder`: from which relative paths count.
+/// Reads the files. `folder`: the base of relative paths.
 pub fn read(workload: &Workload, folder: &Path, seed: Seed) -> FilesHere {
     let mut workload = workload.clone();
     resolve_paths(&mut workload, folder);

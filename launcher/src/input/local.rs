@@ -1,4 +1,4 @@
-//! [I/O] Reads a run where there is no cluster, and does what the operator would do with it.
+//! [I/O] Reads a run without a cluster, and prepares it as the operator would.
 
 use std::path::Path;
 
@@ -17,15 +17,15 @@ use super::{
     user_files::{read, resolve_paths},
 };
 
-/// How messages name a run that has no file.
+/// The source of a run without a file, in messages.
 const COMMAND_LINE: &str = "the command line";
-/// The name of a run of a profile that has none.
+/// The name of a run if its profile has no usable name.
 const RUN_NAME: &str = "run";
 
-/// Reads what a command line asks to run.
+/// Reads the run that a command line requests.
 ///
 /// # Errors
-/// As [`from_file`]; or there is no target.
+/// As for [`from_file`]; or there is no target.
 pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, InputError> {
     let (target, model) = match source {
         RunSource::File(path) => return from_file(path, options),
@@ -61,7 +61,7 @@ pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, 
     from_run_file(path, file, options)
 }
 
-/// The URL of the server that the profile names, such as the `--base-url` of a command line.
+/// The URL of the server in the profile, such as the `--base-url` of a command line.
 fn url_of_profile(options: &LocalOptions) -> Result<Option<String>, InputError> {
     let Some(name) = &options.profile else { return Ok(None) };
     let Some(profile) = ProfileFile::find(name, options.harness)? else { return Ok(None) };
@@ -143,7 +143,7 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     let of_spec = dropped.into_iter().chain(unused_fields::notices(&spec, options));
     let notices = of_spec.chain(prepared.notices).collect();
     let mut workload = prepared.workload;
-    // A pipe has no folder: paths are relative to the working folder then.
+    // A pipe has no folder: then paths are relative to the working folder.
     let names = given.as_ref().map_or(path, |it| it.path.as_path());
     let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
     // The profile.yaml beside the benchmarkrun.yaml of a results folder has the same relative paths.
@@ -155,13 +155,13 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     Ok(Input { profile_text: prepared.text, workload, notices, run, spec, paths_from })
 }
 
-/// The harness of a shipped profile that the default harness does not have; `None` where that has it, or none does.
+/// The harness of a shipped profile that the default harness lacks; `None` if the default harness has it, or no harness has it.
 ///
 /// # Errors
-/// Several harnesses have a profile of this name.
+/// Several harnesses have a profile with this name.
 fn only_harness(name: &str) -> Result<Option<Harness>, InputError> {
     let ships = |it: &Harness| workload_profiles::shipped(*it, name).is_ok();
-    // Where nothing names a harness, it is this one.
+    // The default harness takes precedence.
     if ships(&Harness::InferencePerf) {
         return Ok(None);
     }
@@ -176,7 +176,7 @@ fn only_harness(name: &str) -> Result<Option<Harness>, InputError> {
     }
 }
 
-/// The name of a run of this profile: the name of the file in letters, digits and dashes.
+/// The name of a run with this profile: the file name in letters, digits and dashes.
 fn run_name(profile: &str) -> String {
     let file = profile.rsplit('/').next().unwrap_or_default();
     let stem = file.split('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -186,7 +186,7 @@ fn run_name(profile: &str) -> String {
     if name.starts_with(|it: char| it.is_ascii_lowercase()) { name.to_owned() } else { RUN_NAME.to_owned() }
 }
 
-/// Whether two files lie in the same folder.
+/// Whether two files are in the same folder.
 fn are_beside(one: &Path, other: &Path) -> bool {
     let folder = |path: &Path| std::fs::canonicalize(path).ok()?.parent().map(Path::to_owned);
     folder(one).is_some_and(|it| folder(other) == Some(it))

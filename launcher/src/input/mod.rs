@@ -1,4 +1,4 @@
-//! What to run: `run.yaml` and `profile.yaml` as the operator wrote them, or a BenchmarkRun file where there is no cluster.
+//! What to run: `run.yaml` and `profile.yaml` from the operator, or a BenchmarkRun file if there is no cluster.
 
 mod error;
 pub mod files_here;
@@ -38,7 +38,7 @@ pub struct Input {
     pub workload: Workload,
     /// Keys of the profile that were ignored or changed.
     pub notices: Vec<Notice>,
-    /// The folder to which relative paths in the profile belong. `None` in a pod, and for profiles without such paths.
+    /// The base folder of relative paths in the profile. `None` in a pod, and for profiles without relative paths.
     pub paths_from: Option<PathBuf>,
 }
 

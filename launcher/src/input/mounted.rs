@@ -1,4 +1,4 @@
-//! [I/O] Reads `run.yaml`, `spec.yaml` and `profile.yaml` as the operator wrote them.
+//! [I/O] Reads `run.yaml`, `spec.yaml` and `profile.yaml` from the operator.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub(crate) fn from_folder(folder: &Path) -> Result<Input, InputError> {
     Ok(Input { run, spec, profile_text, workload, notices, paths_from: None })
 }
 
-/// Reads a file that the operator wrote.
+/// Reads a file from the operator.
 fn document<T>(path: PathBuf, from_json: fn(&str) -> Result<T, FieldError>) -> Result<T, InputError> {
     let text = read(&path)?;
     let value = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.without_snippet().to_string());

@@ -1,21 +1,21 @@
-//! What a person asks for on the command line.
+//! The options from a command line.
 
 use std::path::PathBuf;
 
 use crds::benchmark_run::{Harness, SimulatorPreset};
 
-/// What a command line asks to run.
+/// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunSource {
     /// A BenchmarkRun file.
     File(PathBuf),
-    /// The text of a BenchmarkRun file, whose relative paths count from the working folder.
+    /// The text of a BenchmarkRun file; its relative paths are relative to the working folder.
     Document(String),
     /// A profile against a server.
     Url {
         /// The base URL.
         url: String,
-        /// The model; `None`: the one that the server serves.
+        /// The model; `None`: the server's model.
         model: Option<String>,
     },
     /// A profile against the embedded simulator.
@@ -27,7 +27,7 @@ pub enum RunSource {
     },
     /// A profile without a target, which is an error unless the profile names one.
     NoTarget {
-        /// The model; `None`: the one that the profile names, or that the server serves.
+        /// The model; `None`: the profile's model, or the server's.
         model: Option<String>,
     },
 }
@@ -35,26 +35,26 @@ pub enum RunSource {
 /// The arguments of a command line that change a run.
 #[derive(Clone, Debug, Default)]
 pub struct LocalOptions {
-    /// A profile file, or the name of a profile that ships, in place of the profile that the run names.
+    /// A profile file, or the name of a shipped profile, in place of the run's profile.
     pub profile: Option<String>,
-    /// The harness whose format the profile has. `None`: the run says it, or the text of the profile.
+    /// The harness whose format the profile has. `None`: the run names it, or the profile's text shows it.
     pub harness: Option<Harness>,
-    /// Overrides in the form `path=value`, several with commas between them. They apply after those of the BenchmarkRun.
+    /// Overrides in the form `path=value`, separated by commas. They apply after the BenchmarkRun's overrides.
     pub overrides: Vec<String>,
-    /// Variables of the template in the form `name=value`. They replace those of the BenchmarkRun.
+    /// Variables of the template in the form `name=value`. They replace the BenchmarkRun's variables.
     pub variables: Vec<String>,
-    /// Whether a profile with keys that would be ignored or changed is refused.
+    /// Whether to refuse a profile with keys that would be ignored or changed.
     pub strict: bool,
-    /// URLs of metrics in addition to those that the run names.
+    /// Metrics URLs in addition to the run's URLs.
     pub metrics_urls: Vec<String>,
-    /// The seed of every random draw, instead of the seed of the run.
+    /// The seed of every random draw, in place of the run's seed.
     pub seed: Option<u64>,
-    /// How many times the load is run, in place of what the run says.
+    /// The number of runs of the load, in place of the run's number.
     pub repeat: Option<u32>,
-    /// Whether the server's metrics are not read, whatever the run names.
+    /// Whether to skip the server's metrics, whatever the run names.
     pub no_server_metrics: bool,
-    /// The file that holds the bearer token of the target.
+    /// The file with the bearer token of the target.
     pub token_file: Option<PathBuf>,
-    /// The file that holds further certificate authorities.
+    /// The file with additional certificate authorities.
     pub ca_file: Option<PathBuf>,
 }

@@ -6,10 +6,10 @@ use crds::{AnyValue, any_value};
 
 use super::InputError;
 
-/// The overrides of a spec, and those of a command line, which replace them.
+/// The overrides of a spec, replaced by those of the command line where both set the same key.
 ///
 /// # Errors
-/// One of the command line has no equals sign.
+/// An override of the command line has no equals sign.
 pub(super) fn with(
     of_spec: &BTreeMap<String, AnyValue>,
     of_command: &[String],
@@ -25,7 +25,7 @@ pub(super) fn with(
 /// Sets the variables of a command line.
 ///
 /// # Errors
-/// One has no equals sign.
+/// A variable has no equals sign.
 pub(super) fn set_variables(
     variables: &mut BTreeMap<String, AnyValue>,
     of_command: &[String],
@@ -41,8 +41,8 @@ fn pair(text: &str) -> Option<(&str, &str)> {
     text.split_once('=').filter(|(key, _)| !key.is_empty())
 }
 
-/// The overrides of one argument. As in llm-d-benchmark, a comma separates two of them. A comma that no `key=` follows belongs to
-/// the value, and so does one in brackets, braces or quotes.
+/// The overrides in one argument. As in llm-d-benchmark, they are separated by commas. A comma without a following `key=` belongs to the value, and
+/// so does a comma in brackets, braces or quotes.
 fn split(argument: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_u32, None);
     for (at, letter) in argument.char_indices() {
@@ -59,7 +59,7 @@ fn split(argument: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    // A quote that is not closed is a letter of the value.
+    // An unclosed quote is a literal character of the value.
     if quote.is_some() && parts.is_empty() {
         return vec![argument];
     }

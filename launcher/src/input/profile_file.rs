@@ -1,4 +1,4 @@
-//! [I/O] The profile that a command line names: a file, or a profile that ships.
+//! [I/O] The profile on a command line: a file, or a shipped profile.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use super::{InputError, user_files::read};
 pub(super) struct ProfileFile {
     pub(super) path: PathBuf,
     pub(super) text: String,
-    /// The harness whose format the text has, where the text shows it.
+    /// The harness whose format the text has, if the text shows it.
     pub(super) harness: Option<Harness>,
 }
 
 impl ProfileFile {
-    /// The file with this name; `None` where it is the name of a profile that ships.
+    /// The file with this name; `None` if it is the name of a shipped profile.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -26,7 +26,7 @@ impl ProfileFile {
         if is_shipped && !name.contains('/') && !path.is_file() {
             return Ok(None);
         }
-        // A name that is neither a file nor shipped: the list of those that ship helps more than a missing file.
+        // A name that is neither a file nor shipped: the list of shipped profiles helps more than a missing file.
         if !name.contains(['/', '.']) && !path.exists() {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! A BenchmarkRun file: holds it against the schema, and resolves its spec as the operator would.
+//! A BenchmarkRun file: validates it against the schema, and resolves its spec as the operator would.
 
 use std::{
     collections::BTreeSet,
@@ -18,11 +18,11 @@ use workload_profiles::ProfileError;
 
 use super::{InputError, LocalOptions};
 
-/// The largest number of problems in one error. A file with more probably repeats one mistake.
+/// Maximum number of problems in one error. A file with more probably repeats one mistake.
 const MAX_LISTED: usize = 48;
-/// Where kubectl creates an object that names no namespace.
+/// Where kubectl creates an object without a namespace.
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
-/// In place of a name that cannot be generated, whose problem is known already.
+/// Replaces a name that cannot be generated; its problem is already reported.
 const GENERATED: &str = "run";
 
 pub(super) struct RunFile {
@@ -32,14 +32,14 @@ pub(super) struct RunFile {
     problems: Vec<Problem>,
     /// Entries that are left out because they are empty.
     pub(super) dropped: Vec<Problem>,
-    /// What stands before the fields of the run: nothing, or where the template of a schedule is.
+    /// The path before the fields of the run: empty, or the path of a schedule's template.
     within: &'static str,
-    /// Fields that the command line sets, each with the flag that a message about it names.
+    /// Fields that the command line sets, each with the flag for messages about it.
     flags: Vec<(String, &'static str)>,
 }
 
 impl RunFile {
-    /// Reads the values and checks them against the schema. [`RunFile::resolve`] reports the problems with them.
+    /// Parses the values and checks them against the schema. [`RunFile::resolve`] reports the problems.
     pub(super) fn parse(path: &Path, text: &str) -> Result<RunFile, InputError> {
         let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
         let document = yaml::read(text).map_err(syntax)?;
@@ -68,7 +68,7 @@ impl RunFile {
         Ok(RunFile { root, value, problems, dropped, within: "", flags: Vec::new() })
     }
 
-    /// Reads a BenchmarkSchedule as the run that it starts: with the name of the schedule, and the spec of its template.
+    /// Reads the run that a BenchmarkSchedule starts: with the schedule's name, and the spec of its template.
     pub(super) fn parse_schedule(path: &Path, text: &str) -> Result<RunFile, InputError> {
         let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
         let document = yaml::read(text).map_err(syntax)?;
@@ -122,7 +122,7 @@ impl RunFile {
         }
         let mut used = spec.clone();
         used.profile.files.clear();
-        // The command line may give another profile, or correct it.
+        // The command line may replace the profile, or correct it.
         let is_whole = options.profile.is_none() && options.overrides.is_empty() && options.variables.is_empty();
         let mut run = self.resolved(path, identity, &used, &Settings::local(), is_whole)?;
         run.token_file.clone_from(&options.token_file);
@@ -143,7 +143,7 @@ impl RunFile {
         Ok((run, spec))
     }
 
-    /// What stands before a field of the run in its file: nothing, or the template of a schedule.
+    /// The path before a field of the run in its file: empty, or the path of a schedule's template.
     pub(super) fn within(&self) -> &'static str {
         self.within
     }
@@ -159,7 +159,7 @@ impl RunFile {
         }
     }
 
-    /// `with_profile`: beside other errors, those of the profile are reported as well.
+    /// `with_profile`: report problems of the profile even if there are other errors.
     fn resolved(
         &mut self,
         path: &Path,
@@ -181,18 +181,18 @@ impl RunFile {
         Err(self.take_error(path))
     }
 
-    /// Whether the profile was not read as it is in the file.
+    /// Whether a problem concerns the profile or the harness in the file: then the profile in use is not the file's.
     fn has_problem_of_profile(&self) -> bool {
         let fields = ["spec.profile", "spec.harness"].map(|it| format!("{}{it}", self.within));
         self.problems.iter().any(|it| fields.iter().any(|field| it.path.starts_with(field)))
     }
 
-    /// Who the run is. A name that is missing, or that cannot be generated, becomes a problem.
+    /// The identity of the run. A missing name, or one that cannot be generated, becomes a problem.
     fn identity(&mut self, namespace: String) -> RunIdentity {
         let text = |key: &str| self.value["metadata"][key].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
         let mut name = text("name").unwrap_or_default();
         if let (true, Some(prefix)) = (name.is_empty(), text("generateName")) {
-            // Outside of a cluster nothing is added to it.
+            // Outside a cluster no suffix is added to it.
             name = prefix.trim_end_matches('-').to_owned();
             if let Some(message) = generate_name_problem(&prefix) {
                 self.add("metadata.generateName", message);
@@ -207,7 +207,7 @@ impl RunFile {
         RunIdentity::first_attempt(name, namespace, uuid::Uuid::new_v4().to_string())
     }
 
-    /// The error of a profile that does not fit to the spec, if that is all that is wrong with it: it names the fields of the spec.
+    /// The error for a profile that does not fit the spec, if it is the only problem: it names the fields of the spec.
     pub(super) fn error_of_spec(&mut self, path: &Path, cause: &ProfileError) -> Option<InputError> {
         let of_spec = cause.problems.iter().all(|it| it.path.starts_with("spec."));
         of_spec.then(|| {
@@ -230,14 +230,14 @@ impl RunFile {
         self.value["spec"].get("harness").is_some()
     }
 
-    /// Sets the harness, as a command line or a profile says it. `always`: even where the file names another.
+    /// Sets the harness from the command line or the profile. `always`: even if the file names another one.
     pub(super) fn set_harness(&mut self, harness: Harness, always: bool) {
         if always || !self.names_harness() {
             self.value["spec"]["harness"] = harness.name().into();
         }
     }
 
-    /// Sets the profile to one that ships.
+    /// Sets a shipped profile.
     pub(super) fn set_profile(&mut self, name: &str) {
         let profile = &mut self.value["spec"]["profile"];
         if let Some(entries) = profile.as_object_mut() {
@@ -252,12 +252,12 @@ impl RunFile {
         self.value["spec"]["seed"] = seed.into();
     }
 
-    /// Sets how many times the load is run.
+    /// Sets the number of runs of the load.
     pub(super) fn set_repeat(&mut self, repeat: u32) {
         self.value["spec"]["repeat"] = repeat.into();
     }
 
-    /// Adds sources of metrics to those that the file names, or takes away all.
+    /// Adds metrics sources to the file's sources, or removes all.
     pub(super) fn set_metrics(&mut self, urls: &[String], none: bool) {
         let Some(target) = self.value["spec"]["target"].as_object_mut() else { return };
         if none {
@@ -274,8 +274,8 @@ impl RunFile {
         }
     }
 
-    /// The folder to which relative paths in the profile belong, where the file says so. The `benchmarkrun.yaml` of a results
-    /// folder does, because it is not beside the files that its profile names.
+    /// The base folder of relative paths in the profile, if the file names it. The `benchmarkrun.yaml` of a results folder does, because it is not
+    /// beside the files that its profile names.
     pub(super) fn paths_from(&self) -> Option<PathBuf> {
         self.value["metadata"]["annotations"][PATHS_FROM].as_str().map(PathBuf::from)
     }
@@ -309,7 +309,7 @@ impl RunFile {
         let problem = match self.flags.iter().find(|it| it.0 == *path) {
             Some((_, flag)) => Problem { place: None, path: (*flag).to_owned(), message },
             None => {
-                // Behind it is a path within the profile.
+                // The rest is a path within the profile.
                 let field = path.split(": ").next().unwrap_or(path);
                 Problem { place: Some(self.root.place_of(field)), path: path.to_owned(), message }
             }

@@ -1,4 +1,4 @@
-//! Finds the fields of a BenchmarkRun that have no effect outside a cluster, so that the user is told. Pure.
+//! Finds the fields of a BenchmarkRun that have no effect outside a cluster, to warn the user. Pure.
 
 use crds::benchmark_run::{BenchmarkRunSpec, Cleanup, Launcher, Retry, Scheduling, Server};
 use workload_profiles::Notice;
@@ -71,7 +71,7 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
     .collect()
 }
 
-/// Whether a server has fields that only a pod has.
+/// Whether a server has fields that only apply to a pod.
 fn has_fields_of_a_cluster(server: &Server) -> bool {
     server.image.is_some()
         || server.hub_token.is_some()

@@ -8,7 +8,7 @@ use workload_profiles::Workload;
 
 use super::error::InputError;
 
-/// The largest input file in bytes: twice the largest inline profile, and 1 MiB for the rest.
+/// Maximum size of an input file in bytes: twice the maximum of an inline profile, and 1 MiB for the rest.
 pub(super) const MAX_FILE_BYTES: u64 = 2 * MAX_INLINE_PROFILE_BYTES as u64 + 1024 * 1024;
 
 /// Makes the relative paths of a workload absolute. They are relative to the folder of the file that names them.

@@ -1,4 +1,4 @@
-//! [I/O] Checks the BenchmarkRuns and BenchmarkSchedules of files as the operator would, where there is no cluster.
+//! [I/O] Checks the BenchmarkRuns and BenchmarkSchedules in files as the operator would, without a cluster.
 
 use std::{
     collections::BTreeSet,
@@ -24,25 +24,25 @@ use super::{
     user_files::read,
 };
 
-/// The most documents of a file: each of them is read by a parser of its own.
+/// Maximum number of documents in a file: each is parsed separately.
 const MAX_DOCUMENTS: usize = 1_000;
-/// Standard input on a command line, its path, and how messages call it.
+/// Standard input on a command line, its path, and its name in messages.
 const STDIN: (&str, &str, &str) = ("-", "/dev/stdin", "stdin");
 
-/// By what runs are judged.
+/// The rules for checking runs.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     /// Refuses profiles with keys that would be ignored or changed.
     pub strict: bool,
-    /// The namespace of runs that name none.
+    /// The namespace of runs without one.
     pub namespace: Option<String>,
-    /// What the administrators allow; absent: everything that Kubernetes allows.
+    /// The administrators' policy; absent: everything that Kubernetes allows.
     pub policy: Policy,
-    /// The operator's own image, which runs may always name.
+    /// The operator's own image, which is always allowed.
     pub own_image: String,
 }
 
-/// A BenchmarkRun or a BenchmarkSchedule of a file, or a file that cannot be read.
+/// A BenchmarkRun or a BenchmarkSchedule in a file, or an unreadable file.
 #[derive(Debug)]
 pub struct CheckedRun {
     /// The file that holds it.
@@ -55,8 +55,8 @@ pub struct CheckedRun {
     pub error: Option<InputError>,
 }
 
-/// Checks all BenchmarkRuns and BenchmarkSchedules of the files. A file may hold several documents of any kind, such as the output of kustomize; profiles are
-/// taken from the ConfigMaps among them.
+/// Checks all BenchmarkRuns and BenchmarkSchedules in the files. A file may contain several documents of any kind, such as the output of kustomize.
+/// Profiles are taken from the ConfigMaps among them.
 pub fn check_files(files: &[PathBuf], rules: &Rules) -> Vec<CheckedRun> {
     let mut objects = Objects::default();
     let mut checked = Vec::new();
@@ -78,7 +78,7 @@ pub fn check_files(files: &[PathBuf], rules: &Rules) -> Vec<CheckedRun> {
     checked
 }
 
-/// A document of a file. Its text begins with as many empty lines as stand before it, so that places are those in the file.
+/// A document of a file. Its text is prefixed with empty lines, so that line numbers match the file.
 struct Document {
     file: PathBuf,
     text: String,
@@ -112,7 +112,7 @@ impl Objects {
             let word = |key: &str| root.get(key).and_then(|it| it.value.text()).unwrap_or_default();
             let ours = word("apiVersion").starts_with(&format!("{GROUP}/"));
             match word("kind") {
-                // A list may hold runs, and is refused.
+                // A list may contain runs, and is refused.
                 KIND | "List" => self.runs.push(Document { file: file.to_owned(), text, is_schedule: false }),
                 kind if ours => {
                     let is_schedule = kind == benchmark_schedule::KIND && word("apiVersion").ends_with(VERSION);
@@ -160,7 +160,7 @@ impl Objects {
         CheckedRun { file: file.clone(), name, notices, error }
     }
 
-    /// What the operator would do with the run until it creates the first object.
+    /// Why the operator would refuse the run before it creates the first object.
     fn refusal(
         &self,
         file: &Path,
@@ -241,7 +241,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The value under a key of a ConfigMap: `None` if the files do not hold the ConfigMap, `Some(None)` if the value is binary.
+    /// The value of a key in a ConfigMap: `None` if the files lack the ConfigMap, `Some(None)` if the value is binary.
     fn value(
         &self,
         file: &Path,
@@ -271,7 +271,7 @@ impl Objects {
     }
 }
 
-/// The profile as it can be run.
+/// The profile, prepared to run.
 fn prepare(resolved: &ResolvedRun, spec: &BenchmarkRunSpec, template: &str) -> Result<Prepared, ProfileError> {
     let variables = workload_profiles::variables(resolved, &spec.profile.variables)?;
     let overrides = any_value::texts(&spec.profile.overrides);
@@ -284,7 +284,7 @@ fn not_given(field: &str, key: &KeyRef) -> Notice {
     Notice { path: field.to_owned(), message }
 }
 
-/// The documents of a text. A line that begins with `---` begins one, also inside of a block of text.
+/// The documents of a text. A line that begins with `---` starts a new document, even within a block of text.
 fn documents(text: &str) -> Vec<String> {
     let (mut found, mut current, mut has_content) = (Vec::new(), String::new(), false);
     for (number, line) in text.lines().enumerate() {

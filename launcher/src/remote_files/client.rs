@@ -1,5 +1,5 @@
-//! [I/O] The client that downloads files. It calls no address that the launcher may not call for a target either, also behind a name
-//! and after a redirect. Therefore it uses no proxy: a proxy would find the address in its place.
+//! [I/O] The client that downloads files. It refuses the addresses that are blocked for a target, also after a name lookup or a redirect. It
+//! therefore uses no proxy: a proxy would resolve the name itself.
 
 use std::{io, net::IpAddr, time::Duration};
 
@@ -9,12 +9,12 @@ use reqwest::{Client, Url, redirect::Policy};
 
 use crate::web_client::{self, Way};
 
-/// The longest time between two parts of the file.
+/// Timeout between two parts of the file.
 const READ: Duration = Duration::from_secs(60);
-/// Redirects that are followed.
+/// Maximum number of redirects.
 const MAX_REDIRECTS: usize = 5;
 
-/// A URL that may be called.
+/// An allowed URL.
 #[derive(Debug)]
 pub(super) struct Download {
     url: Url,
@@ -24,21 +24,21 @@ pub(super) struct Download {
 /// Why a download ended early.
 pub(super) enum Problem {
     Disk(io::Error),
-    /// The server, or the way to it. The text may have words of the server.
+    /// The server or the connection failed. The text may contain text from the server.
     Download(Fault, String),
 }
 
-/// The kind of a failed download, without words of a server.
+/// The kind of a failed download, without text from a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Found by name, also behind a redirect.
+    /// Found after a name lookup, possibly after a redirect.
     #[error("its host has an address that may not be called")]
     RefusedAddress,
     #[error("its server leads to a URL that is not called, or leads on too often")]
     Redirect,
     #[error("its server did not answer in time")]
     Timeout,
-    /// No lookup, no socket, or no TLS.
+    /// The lookup, the socket or TLS failed.
     #[error("there was no connection to its server")]
     NoConnection,
     #[error("its server answered with the status {0}")]
@@ -75,7 +75,7 @@ pub(super) fn check(url: &str, resolver: &Resolver) -> Result<Download, String> 
     }
 }
 
-/// Why a URL may not be called.
+/// Why a URL is not allowed.
 fn refused(url: &Url, resolver: &Resolver) -> Option<String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Some("it begins with neither http:// nor https://".into());
@@ -86,7 +86,7 @@ fn refused(url: &Url, resolver: &Resolver) -> Option<String> {
     let ip = url.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']'));
     match ip {
         None | Some("") => Some("it has no host".into()),
-        // A name is checked when it is looked up.
+        // A name is checked when it is resolved.
         Some(host) => resolver.check(host.parse::<IpAddr>().ok()?).err().map(|it| format!("its host {it}")),
     }
 }
@@ -99,7 +99,7 @@ fn refused_redirect(from: Option<&Url>, to: &Url, resolver: &Resolver) -> Option
 }
 
 impl Download {
-    /// Passes the parts of the file, of at most `most` bytes in all, to `write`.
+    /// Passes the parts of the file to `write`, at most `most` bytes in total.
     pub(super) fn read(&self, most: u64, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Problem> {
         let not_started = |problem: String| Problem::Download(Fault::NotStarted, problem);
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,7 +1,7 @@
-//! [I/O] Downloads the files of a workload that are behind URLs, once: a file that was downloaded is kept in a folder, and used again.
+//! [I/O] Downloads the files of a workload that are behind URLs, once: a downloaded file is kept in a folder and reused.
 //!
-//! The name in the folder is the SHA-256 of the URL. A file is in the folder only when all of it is there. Only one process at a time
-//! downloads a URL; the others wait, and use its file. Without a URL in the profile there is no network.
+//! The name in the folder is the SHA-256 of the URL. A file appears in the folder only when it is complete. Only one process at a time downloads a
+//! URL; the others wait, and use its file. Without a URL in the profile nothing uses the network.
 
 mod client;
 
@@ -23,13 +23,13 @@ use workload_profiles::{
 use client::Download;
 pub use client::Fault;
 
-/// The most bytes of a file: as many as are read of a data set.
+/// Maximum size of a file in bytes: the same as for a data set.
 const MAX_BYTES: u64 = 4 << 30;
-/// The longest name of a file that is kept.
+/// Maximum length of a kept file name.
 const MAX_NAME: usize = 128;
-/// The file that the process locks which downloads.
+/// The file that a downloading process locks.
 const LOCK: &str = ".lock";
-/// Bytes that are downloaded between two log lines.
+/// Number of bytes between two log lines.
 const TELL_EVERY: u64 = 64 << 20;
 
 /// Why a file behind a URL cannot be used. The message contains the cause, which is therefore no `source`.
@@ -54,10 +54,10 @@ pub enum RemoteFileError {
         what: &'static str,
         url: String,
         fault: Fault,
-        /// The same in more words, which may be those of the server.
+        /// More detail, which may contain text from the server.
         problem: String,
     },
-    /// The file is another one.
+    /// The file has a different digest.
     #[error(
         "the {what} behind {url} has the SHA-256 {found}, and the profile wants {wanted}; give the digest of the file that is meant"
     )]
@@ -68,7 +68,7 @@ pub enum RemoteFileError {
         found: String,
         wanted: String,
     },
-    /// The file cannot be kept.
+    /// The file cannot be stored.
     #[error("cannot keep the {what} behind {url} in {path}: {cause}; free space there, or set XDG_CACHE_HOME to another folder", path = path.display())]
     Keep {
         /// The kind of the file.
@@ -80,7 +80,7 @@ pub enum RemoteFileError {
 }
 
 impl RemoteFileError {
-    /// The error as a status may show it: without words of the server, its certificate and the digest of its answer included.
+    /// The error as a status may show it: without text from the server, including its certificate and the digest of its response.
     pub(crate) fn status_message(&self) -> String {
         const REST: &str = "the launcher's log has the rest";
         match self {
@@ -95,15 +95,15 @@ impl RemoteFileError {
     }
 }
 
-/// A file behind a URL that is in the folder.
+/// A file from a URL, in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Downloaded {
-    /// Without what may be secret in it.
+    /// Without parts that may be secret.
     pub(crate) url: String,
     pub(crate) path: PathBuf,
 }
 
-/// The folder in which files are kept: on the claim in a pod, whose folder of results is `claim`, and in the cache of the user elsewhere.
+/// The folder for downloaded files: in a pod on the claim (`claim` is its results folder), otherwise in the user's cache.
 pub(crate) fn folder(claim: Option<PathBuf>) -> PathBuf {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let cache = || variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|it| it.join(".cache")));
@@ -114,7 +114,7 @@ pub(crate) fn folder(claim: Option<PathBuf>) -> PathBuf {
     }
 }
 
-/// The same workload with a path in the place of each URL, for commands other than a run.
+/// The same workload with paths in place of URLs, for commands other than a run.
 ///
 /// # Errors
 /// As [`download`].
@@ -122,7 +122,7 @@ pub fn resolve(workload: Workload) -> Result<Workload, RemoteFileError> {
     Ok(download(workload, &folder(None), &Resolver::default())?.0)
 }
 
-/// What a command says of files behind URLs that it does not download: one message for each.
+/// What a command reports about files behind URLs that it does not download: one message per file.
 pub fn not_read(mut workload: Workload) -> Vec<String> {
     let sources = workload.sources_mut().into_iter().filter(|(_, source)| matches!(source, FileSource::Url(_)));
     sources
@@ -132,10 +132,10 @@ pub fn not_read(mut workload: Workload) -> Vec<String> {
         .collect()
 }
 
-/// The same workload with a path in the place of each URL, and the files that were downloaded, now or before.
+/// The same workload with paths in place of URLs, and the files that were downloaded, now or earlier.
 ///
 /// # Errors
-/// A file cannot be downloaded or kept, or has another digest.
+/// A file cannot be downloaded or stored, or has a different digest.
 pub(crate) fn download(
     mut workload: Workload,
     folder: &Path,
@@ -157,7 +157,7 @@ pub(crate) fn download(
     Ok((workload, all))
 }
 
-/// A name that a file may have. Its end, which tells the format, stays.
+/// A valid file name. The extension, which shows the format, stays.
 fn name(name: &str) -> String {
     let plain: String = name.chars().filter(|it| it.is_ascii_alphanumeric() || matches!(it, '.' | '-' | '_')).collect();
     let start = plain.len().saturating_sub(MAX_NAME);
@@ -167,7 +167,7 @@ fn name(name: &str) -> String {
     }
 }
 
-/// Puts a file into the folder unless it is there.
+/// Downloads a file into the folder unless it exists.
 fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path) -> Result<(), RemoteFileError> {
     let url = file.shown();
     let _lock = path.parent().and_then(|folder| {
@@ -175,7 +175,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     });
     let wanted = file.sha256.as_deref().map(str::to_ascii_lowercase);
     if path.is_file() {
-        // Without a digest in the profile the file is taken as it is.
+        // Without a digest in the profile any content is accepted.
         let is_same = wanted.as_ref().is_none_or(|wanted| digest(path).is_ok_and(|it| it == *wanted));
         if is_same {
             info!(url, path = %path.display(), "the file was downloaded before");
@@ -185,7 +185,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     let keep = |cause| RemoteFileError::Keep { what, url: url.clone(), path: path.to_owned(), cause };
     let failed = |fault, problem| RemoteFileError::Download { what, url: url.clone(), fault, problem };
     info!(url, "downloading the {what}");
-    // What ends the download early, other than the disk.
+    // The error that ends the download early, unless it is a disk error.
     let mut end = None;
     let written = files::write_whole(path, |to| {
         let mut hash = Sha256::new();
@@ -210,7 +210,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
         {
             end = Some(RemoteFileError::Digest { what, url: url.clone(), found, wanted: wanted.clone() });
         }
-        // An error leaves no part of the file behind.
+        // After an error no part of the file is left behind.
         if end.is_some() { Err(io::Error::other("it is not kept")) } else { Ok(()) }
     });
     match (end, written) {
@@ -223,8 +223,8 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     }
 }
 
-/// Waits until no other process downloads into this folder of one URL, and removes what one that was ended left behind. The end of the
-/// process or of the result ends the lock.
+/// Waits until no other process downloads into this URL's folder, and removes what a killed process left behind. The lock ends with the process or
+/// the result.
 fn lock(folder: &Path, url: &str) -> io::Result<File> {
     fs::create_dir_all(folder)?;
     let lock = File::options().create(true).write(true).truncate(false).open(folder.join(LOCK))?;
@@ -239,7 +239,7 @@ fn lock(folder: &Path, url: &str) -> io::Result<File> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        // A file that is complete begins with no dot.
+        // Names of complete files do not begin with a dot.
         if name.as_encoded_bytes().starts_with(b".") && name != LOCK {
             fs::remove_file(entry.path())?;
         }

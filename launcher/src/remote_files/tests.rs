@@ -15,7 +15,7 @@ use workload_profiles::workload::{
 use super::*;
 use crate::test_server::{answer, path, serve};
 
-/// A server that answers each path in its own way, and counts requests.
+/// A server with a different response for each path, which counts requests.
 fn server() -> (String, Arc<AtomicUsize>) {
     let requests = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&requests);
@@ -117,7 +117,7 @@ fn in_a_cluster_nothing_is_downloaded_from_a_blocked_address() {
         (&blocked, format!("http://%31%32%37.0.0.1:{port}")),
         (&blocked, format!("http://[::ffff:127.0.0.1]:{port}")),
         (&blocked, away.clone()),
-        // A redirect from an address that is excepted to a name that is not.
+        // A redirect from an excepted address to a name that is not excepted.
         (&excepted, away),
     ] {
         let error =
@@ -127,7 +127,7 @@ fn in_a_cluster_nothing_is_downloaded_from_a_blocked_address() {
     assert_eq!((requests.load(Ordering::Relaxed), files(folder.path())), (0, 0));
 }
 
-/// A server at another address of loopback that leads every request to a URL.
+/// A server at another loopback address that redirects every request to a URL.
 fn server_that_redirects(to: String) -> String {
     let address = serve("127.0.0.2:0", move |_| answer(&format!("302 Found\r\nlocation: {to}"), ""));
     format!("http://{address}")
@@ -151,7 +151,7 @@ fn a_file_is_downloaded_by_one_at_a_time_and_half_a_file_does_not_stay() {
 #[test]
 fn the_proxy_of_the_environment_is_not_used() {
     let test = "remote_files::tests::a_file_is_downloaded_once_and_kept_under_a_name_that_tells_its_format";
-    // No server is behind this proxy.
+    // There is no server behind this proxy.
     let proxies = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].map(|it| (it, "http://127.0.0.1:1"));
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test])

@@ -11,10 +11,10 @@ use super::{Failure, RunOptions};
 use crate::input::Input;
 use analysis::{Objectives, objectives::Source};
 
-/// The termination message of this run: the figures of the folder, and the objectives of this run held against them.
+/// The termination message of this run: the figures of the folder, judged by this run's objectives.
 ///
 /// # Errors
-/// There is no such folder, its run has not measured to its end, or its report cannot be read.
+/// The folder does not exist, its run has not finished measuring, or its report cannot be read.
 pub(super) fn collect(
     input: &Input,
     folder: &str,
@@ -47,7 +47,7 @@ pub(super) fn collect(
     Ok(envelope)
 }
 
-/// Puts the objectives of this run in place of those of the run that wrote the folder.
+/// Replaces the objectives of the run that wrote the folder by this run's objectives.
 fn judge(
     envelope: &mut Envelope,
     report: &str,

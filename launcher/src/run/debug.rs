@@ -1,5 +1,5 @@
-//! [I/O] A run with `spec.launcher.debug`: all is prepared as for a load, and then the launcher waits for a person. In its pod
-//! `benchwright run --now` sends the load, in a process of its own that the operator does not listen to.
+//! [I/O] A run with `spec.launcher.debug`: everything is prepared as for a load, and then the launcher waits for a person. In its pod, `benchwright
+//! run --now` sends the load from a separate process that the operator ignores.
 
 use engine::stop::Stop;
 use tracing::info;
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{console, input::Input};
 
-/// How the launcher is called in its pod: the entry point of the image.
+/// The launcher's path in its pod: the entry point of the image.
 const PROGRAM: &str = "/benchwright";
 
-/// Prepares everything, and waits until a signal comes or the deadline of the run has passed. Returns the exit code.
+/// Prepares everything, and waits for a signal or the run's deadline. Returns the exit code.
 pub(super) fn wait(input: &Input, options: &RunOptions) -> u8 {
     leave_text(options, ENDED_EARLY);
     let failure = match prepared_and_waited(input, options) {
@@ -33,26 +33,26 @@ pub(super) fn wait(input: &Input, options: &RunOptions) -> u8 {
     outcome::exit_status(&done, options.gate)
 }
 
-/// Whether a signal ended the wait.
+/// Returns whether a signal ended the wait.
 fn prepared_and_waited(input: &Input, options: &RunOptions) -> Result<bool, Failure> {
     let process = Process::start(input, options)?;
     let text = prepare(input, options, &process)?;
     let (stop, run_status): (Stop, _) = (process.stop.clone(), process.run_status.clone());
-    // What was read goes: a process that a person starts needs the memory.
+    // Free the memory of the files: a process that a person starts needs it.
     drop(process);
     console::say(text);
     run_status.set_waiting();
     signals::wait_for_stop(&stop, input.run.run_deadline.0)
 }
 
-/// Does all that comes before the first request, and says what would be sent and how to send it.
+/// Does everything before the first request. Returns a text on what would be sent and how to send it.
 fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<String, Failure> {
     let now = clock::now();
     let place = Place::new(&input.run, options, now);
     let folder = place.as_ref().map(Place::path);
     let store = Store::prepare(input, place, now)?;
     let prepared = (Setup { input, options, process, store: &store, keep: store.keep(&input.run) }).prepare();
-    // Nothing is measured for it; a load by hand makes a folder of its own.
+    // Nothing is measured for this folder; a load by hand creates its own folder.
     store.discard();
     let prepared = prepared?;
     let run = &input.run;
@@ -62,7 +62,7 @@ fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<Str
         Some(folder) => (format!("{}-TIME for each", folder.display()), ""),
         None => ("none but what --results names, which goes with the pod".to_owned(), " --results /tmp/results"),
     };
-    // The pod's name is not known here: its Job finds it.
+    // The pod's name is unknown here, so the command names the Job.
     let command = format!(
         "kubectl exec -it -n {} job/{} -c launcher -- {PROGRAM} run --now{flag}",
         run.run.namespace,
@@ -97,10 +97,10 @@ fn load(workload: &Workload, requests: Option<(u64, u64)>) -> String {
     format!("{count} in {} {stages}: {}", names.len(), names.join(", "))
 }
 
-/// Makes the input that of a load which a person sends in the pod.
+/// Changes the input for a load that a person sends in the pod.
 ///
 /// # Errors
-/// The pod's own launcher sends the load, so that another one would disturb it.
+/// The pod's own launcher sends the load; another load would disturb it.
 pub(super) fn by_hand(input: &mut Input, options: &RunOptions) -> Result<(), Failure> {
     if !input.run.debug {
         let problem = format!(
@@ -111,9 +111,9 @@ pub(super) fn by_hand(input: &mut Input, options: &RunOptions) -> Result<(), Fai
         return Err(Failure::configuration(problem));
     }
     input.run.debug = false;
-    // The files of its results run the load again, and do not wait.
+    // The input files in its results run the load again, without waiting.
     input.spec.launcher.debug = false;
-    // Where the run keeps none, the person may have named a folder.
+    // If the run stores no results, the person may have named a folder.
     input.run.store_results |= options.results.is_some();
     Ok(())
 }

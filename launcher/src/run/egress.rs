@@ -1,4 +1,4 @@
-//! [I/O] Which addresses the launcher may not call: in a cluster those that the operator's settings block, and the API server.
+//! [I/O] The blocked addresses: in a cluster those in the operator's settings, and the API server.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -12,13 +12,13 @@ use reqwest::Url;
 use super::Failure;
 use engine::client::{AddressError, Resolver};
 
-/// What Kubernetes sets in every pod: the address of the API server.
+/// The variable with the API server's address, which Kubernetes sets in every pod.
 const API_SERVER: &str = "KUBERNETES_SERVICE_HOST";
 const REMEDY: &str = "name a server at another address; the operator's settings say which addresses a run may call";
-/// The longest that the names of metrics are looked up before the load. A name that takes longer is checked when it is called.
+/// Timeout for the lookup of metrics hosts before the load. A slower name is checked when it is called.
 const METRICS_LIMIT: Duration = Duration::from_secs(5);
 
-/// Finds and checks the addresses of all hosts that the run names.
+/// Resolves and checks all hosts that the run names.
 pub(super) fn resolver(run: &ResolvedRun) -> Result<Resolver, Failure> {
     let Some(egress) = &run.egress else { return Ok(Resolver::default()) };
     let rules = egress.rules("egress").map_err(|errors| {
@@ -29,7 +29,7 @@ pub(super) fn resolver(run: &ResolvedRun) -> Result<Resolver, Failure> {
     Ok(Resolver::in_cluster(rules.with_api_server(api_server)))
 }
 
-/// The error for a target that may not be called.
+/// The error for a blocked target.
 pub(super) fn refused_target(spec: &BenchmarkRunSpec, base_url: &str, error: &AddressError) -> Failure {
     let target = &spec.target;
     let field = match () {
@@ -41,7 +41,7 @@ pub(super) fn refused_target(spec: &BenchmarkRunSpec, base_url: &str, error: &Ad
     refused(field, base_url, error)
 }
 
-/// Checks the sources of metrics that a run names. One that cannot be looked up now is no error: a scrape checks it again.
+/// Checks the metrics sources of a run. A failed lookup is not an error here: a scrape checks the name again.
 pub(super) async fn check_metrics(sources: &[MetricsEndpoint], resolver: &Resolver) -> Result<(), Failure> {
     let checks = join_all(sources.iter().enumerate().map(|(index, it)| check_source(index, &it.url, resolver)));
     let Ok(checked) = clock::limit(METRICS_LIMIT, checks).await else { return Ok(()) };
@@ -49,7 +49,7 @@ pub(super) async fn check_metrics(sources: &[MetricsEndpoint], resolver: &Resolv
 }
 
 async fn check_source(index: usize, url: &str, resolver: &Resolver) -> Result<(), Failure> {
-    // A URL that cannot be read is not called either.
+    // An invalid URL is never called.
     let Some((host, port)) = host_and_port(url) else { return Ok(()) };
     match resolver.addresses(&host, port).await {
         Err(error) if error.is_refusal() => Err(refused(&format!("target.metrics[{index}]"), url, &error)),
@@ -57,7 +57,7 @@ async fn check_source(index: usize, url: &str, resolver: &Resolver) -> Result<()
     }
 }
 
-/// The host and the port of a URL; `None`: it cannot be read.
+/// The host and the port of a URL; `None`: the URL is invalid.
 pub(super) fn host_and_port(url: &str) -> Option<(String, u16)> {
     let url = Url::parse(url).ok()?;
     let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']').to_owned();

@@ -1,4 +1,4 @@
-//! [I/O] Whether the file system of the results folder has room for what a run will write.
+//! [I/O] Checks whether the file system of the results folder has room for a run's files.
 
 use std::path::{Path, PathBuf};
 
@@ -27,10 +27,10 @@ pub(super) struct TooLittleSpace {
     chosen_by: ChosenBy,
 }
 
-/// Compares what is planned with the space that is free.
+/// Compares the planned size with the free space.
 ///
 /// # Errors
-/// The space is too small. Where the system does not say how much is free, nothing is compared.
+/// The space is too small. If the system does not report the free space, nothing is compared.
 pub(super) fn check(folder: &Path, planned: Planned, chosen_by: ChosenBy) -> Result<(), TooLittleSpace> {
     match free(folder) {
         Some(free) => compare(folder, free, planned, chosen_by),
@@ -45,7 +45,7 @@ fn compare(folder: &Path, free: u64, planned: Planned, chosen_by: ChosenBy) -> R
     Err(TooLittleSpace { folder: folder.to_owned(), free, planned, chosen_by })
 }
 
-/// Bytes that this process may still write on the file system of a folder; `None` where the system does not say.
+/// Bytes that this process may still write on the file system of a folder; `None` if the system does not report them.
 pub(super) fn free(folder: &Path) -> Option<u64> {
     match statvfs(folder) {
         // Some network file systems have no number of blocks.

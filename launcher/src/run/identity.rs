@@ -1,4 +1,4 @@
-//! [I/O] Which server was measured: asked when it is ready, and again after the load.
+//! [I/O] The identity of the measured server: requested when it is ready, and again after the load.
 
 use super::ready::Ready;
 use analysis::TargetIdentity;
@@ -8,12 +8,12 @@ use engine::{
 };
 use measurement::server_identity::ServerIdentity;
 
-/// Asks a target that is ready. What it does not tell in some seconds, or before the run is stopped, is not told.
+/// Requests the identity of a ready target. Values that do not arrive within seconds, or before a stop, are left out.
 pub(super) fn before(ready: &Ready, stop: &Stop) -> ServerIdentity {
     ask(ready, stop, |it| *it != StopState::Run)
 }
 
-/// Asks once more after the load, unless that was aborted: whoever aborts a run does not want to wait.
+/// Requests it again after the load, unless the load was aborted: a user who aborts a run does not want to wait.
 pub(super) fn after(before: ServerIdentity, ready: &Ready, stop: &Stop) -> TargetIdentity {
     let is_abort = |it: &StopState| matches!(it, StopState::Abort(_));
     let after = (!is_abort(&stop.state())).then(|| ask(ready, stop, is_abort));
@@ -22,7 +22,7 @@ pub(super) fn after(before: ServerIdentity, ready: &Ready, stop: &Stop) -> Targe
 
 fn ask(ready: &Ready, stop: &Stop, gives_up: impl FnMut(&StopState) -> bool) -> ServerIdentity {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-        // The load reports what the system refuses.
+        // The load reports the system's error.
         return ServerIdentity::default();
     };
     runtime.block_on(async {

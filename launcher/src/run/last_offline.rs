@@ -1,4 +1,4 @@
-//! What the last Offline run against the same target came to, from the results folders beside this one.
+//! The result of the last Offline run against the same target, from the results folders beside this one.
 
 use std::{fs, path::Path};
 
@@ -8,15 +8,15 @@ use report::LoadGenSummary;
 use tracing::{debug, info};
 use workload_profiles::loadgen::Scenario;
 
-/// The largest summary that is read, in bytes.
+/// Maximum size of a summary, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 /// The figure of an Offline test.
 const FIGURE: &str = "result_samples_per_second";
 
-/// Samples per second of the latest Offline test below `root` that counts, for a target and a model.
+/// Samples per second of the latest valid Offline test below `root`, for a target and a model.
 pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Option<f64> {
     let folders = fs::read_dir(root).ok()?.flatten().map(|it| it.path());
-    // In a pod the runs have folders of their own, with one for each attempt.
+    // In a pod each run has its own folder, with one folder per attempt.
     let below =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect::<Vec<_>>();
     let all = folders.flat_map(|it| [vec![it.clone()], below(&it)].concat());
@@ -34,10 +34,10 @@ pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Opti
 }
 
 fn read(path: &Path) -> Option<LoadGenSummary> {
-    // Others may write beside the folder of this run.
+    // Other users may write beside the folder of this run.
     let text = user_file::read_regular(path, MAX_BYTES).ok()?;
     let summary = serde_json::from_slice(&text);
-    // A folder of results may hold files of other releases: they are passed over.
+    // A results folder may contain files of other releases: they are skipped.
     summary.inspect_err(|error| debug!(path = %path.display(), %error, "a summary that cannot be read")).ok()
 }
 

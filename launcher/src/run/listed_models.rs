@@ -2,9 +2,9 @@
 
 use crds::wording::one_line;
 
-/// The largest number of models in a message.
+/// Maximum number of models in a message.
 const MAX_LISTED: usize = 10;
-/// The number of characters of a model id that are shown and compared. The server chooses the id, so that it may be long.
+/// Number of characters of a model id that are shown and compared. The server chooses the id, so it may be long.
 const MAX_CHARS: usize = 80;
 
 /// The message for a server that does not list the wanted model.
@@ -13,7 +13,7 @@ pub(super) fn unknown(model: &str, served: &[String]) -> String {
     format!("target.model is {}, and the server lists {}{near}", shown(model), listed(served))
 }
 
-/// The same for a status, which shows no words of a server.
+/// The same for a status, which shows no text from a server.
 pub(super) fn unknown_in_status(model: &str, served: usize) -> String {
     let models = if served == 1 { "another model" } else { "other models" };
     format!("target.model is {}, and the server lists {models}: the launcher's log names them", shown(model))
@@ -33,7 +33,7 @@ fn shown(id: &str) -> String {
     one_line(id).chars().take(MAX_CHARS).collect()
 }
 
-/// The model that the user probably meant: its name differs in a few letters, or has something before or after it.
+/// The model that the user probably meant: its name differs in a few letters, or has a prefix or suffix.
 fn near<'a>(model: &str, served: &'a [String]) -> Option<&'a str> {
     let wanted = shown(model).to_lowercase();
     let distances = served.iter().filter(|id| !id.is_empty()).map(|id| {

@@ -37,7 +37,7 @@ use engine::{
 use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep};
 use workload_files::WorkloadFiles;
 
-/// What a run needs before it has a target.
+/// The input of a run before it has a target.
 pub(super) struct Setup<'a, 's> {
     pub(super) input: &'a Input,
     pub(super) options: &'a RunOptions,
@@ -46,30 +46,30 @@ pub(super) struct Setup<'a, 's> {
     pub(super) keep: Keep,
 }
 
-/// A load that could begin.
+/// A load that is ready to begin.
 pub(super) struct Prepared {
     pub(super) model: String,
-    /// Requests whose number is known, and the stages whose number is not; `None` for LoadGen tests.
+    /// The number of requests, and the number of stages without a known number; `None` for LoadGen tests.
     pub(super) requests: Option<(u64, u64)>,
 }
 
-/// The load that was issued, on which target, and the files that it read.
+/// An issued load with its target and files.
 pub(super) struct Loaded<'a> {
     pub(super) ready: Ready,
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
     pub(super) files: &'a WorkloadFiles,
-    /// What its answers are scored with; `None`: they are not scored.
+    /// The data for scoring answers; `None`: they are not scored.
     pub(super) scoring: Option<&'a Scoring>,
-    /// What was read of the server's metrics; `None`: nothing was.
+    /// The server's metrics; `None`: nothing was read.
     pub(super) scraped: Option<Scraped>,
-    /// How many requests each replica of a managed server got; empty: there is one target.
+    /// The number of requests per replica of a managed server; empty: there is one target.
     pub(super) requests_by_replica: Vec<u64>,
     /// The replicas that the operator started; `None`: there are none.
     pub(super) replicas: Option<Replicas>,
-    /// What a profiler recorded; `None`: none was asked for.
+    /// The result of profiling; `None`: it was not requested.
     pub(super) profiling: Option<Profiling>,
-    /// What was measured of the sleep of each server, the first one first; empty: nothing was.
+    /// The sleep measurements of each server, in server order; empty: nothing was measured.
     pub(super) sleep_cycles: Vec<Vec<SleepCycle>>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Setup<'a, '_> {
         })
     }
 
-    /// Issues one load. `by_service`: each request may go to another of several servers.
+    /// Issues one load. `by_service`: each request may go to a different server.
     fn issue(
         &self,
         ready: &Ready,
@@ -183,7 +183,7 @@ impl<'a> Setup<'a, '_> {
         let load = prepared.run();
         watcher.end();
         if let Some(found) = profiler.and_then(Profiler::end) {
-            // A run of several loads has no profiler, and so nothing is there yet.
+            // A run with several loads has no profiler, so the cell is still empty.
             let _ = profiled.set(found);
         }
         load.map_err(not_issued)
@@ -191,8 +191,7 @@ impl<'a> Setup<'a, '_> {
 }
 
 impl<'a> Setup<'a, '_> {
-    /// Does all that comes before the load: reads the files, waits for the target, and plans the requests. Sends none but the
-    /// readiness probe's.
+    /// Does everything before the load: reads the files, waits for the target, and plans the requests. It only sends requests of the readiness probe.
     pub(super) fn prepare(&self) -> Result<Prepared, Failure> {
         let Setup { input, options, process, .. } = *self;
         let Sources { files, secrets, .. } = process.sources(input, options)?;
@@ -208,7 +207,7 @@ impl<'a> Setup<'a, '_> {
         )?
         .first;
         profiler::check(input, &ready)?;
-        // LoadGen tests may search their rate first, and are planned with it.
+        // LoadGen tests may first search their rate, which determines the plan.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
             None => Some(self.planned(&ready, files, &input.workload, &[], &Arc::default())?),
@@ -217,7 +216,7 @@ impl<'a> Setup<'a, '_> {
         Ok(Prepared { model: ready.model, requests })
     }
 
-    /// The base URLs of the target. A managed server and the embedded simulator are started; they are not ready yet.
+    /// The base URLs of the target. It starts a managed server or the embedded simulator, which is not ready yet.
     fn start_target(&self, traces: Option<PathBuf>) -> Result<(Vec<String>, Option<RunningSimulator>), Failure> {
         let Setup { input, process, .. } = *self;
         sleep::check(input)?;
@@ -256,7 +255,7 @@ impl<'a> Setup<'a, '_> {
     }
 }
 
-/// How requests are spread over the replicas of a managed server; `None`: there is one.
+/// How requests are distributed over the replicas of a managed server; `None`: there is only one.
 fn spread(run: &ResolvedRun, others: usize) -> Option<Arc<Spread>> {
     let distribution = match (&run.endpoint, &run.server_replicas) {
         (Endpoint::Server(server), _) => server.distribution,

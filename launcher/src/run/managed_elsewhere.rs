@@ -1,4 +1,4 @@
-//! The server of a run with `target.server`, where this program cannot keep one: its keeper needs what only Linux has.
+//! Replaces managed servers (`target.server`) on systems without a keeper, which needs Linux.
 
 use std::{
     net::IpAddr,
@@ -13,11 +13,11 @@ use super::{Failure, server_extras::Extras};
 use document::{ManagedServerDocument, ServerStart, SleepCycle};
 use engine::{client::Resolver, stop::Stop};
 
-/// There is none.
+/// There is no server.
 #[derive(Default)]
 pub(super) struct Servers;
 
-/// Nothing is described.
+/// There is no description.
 pub(super) struct Described {
     pub(super) document: ManagedServerDocument,
     pub(super) logs: Vec<PathBuf>,
@@ -28,7 +28,7 @@ impl Described {
     pub(super) fn forget_logs(&self) {}
 }
 
-/// No server ends.
+/// A server that ended; never constructed.
 pub(super) struct Exited;
 
 impl Exited {
@@ -37,7 +37,7 @@ impl Exited {
     }
 }
 
-/// What would be known of each pod.
+/// What would be known about each pod.
 #[expect(dead_code, reason = "a launcher in a cluster runs on Linux")]
 pub(super) struct ByReplica<'a> {
     pub(super) addresses: Option<Vec<IpAddr>>,

@@ -1,4 +1,4 @@
-//! The figures of one run, and what the command prints of them.
+//! The figures of one run, and their printed form.
 
 use analysis::Analysis;
 use document::ReportDocument;
@@ -11,10 +11,10 @@ use crate::console;
 /// The analysis of a run, and the results folder that holds it.
 pub(crate) struct Measurement {
     pub(super) analysis: Analysis,
-    /// The same as `report.json` has it.
+    /// The analysis in the form of `report.json`.
     pub(super) document: ReportDocument,
     pub(super) stored: Option<Stored>,
-    /// How long the servers took to start that were started for it.
+    /// The start-up times of the servers that were started for the run.
     pub(super) start: StartTimes,
     /// Where the folder was uploaded to.
     pub(super) uploaded_to: Option<String>,
@@ -22,8 +22,7 @@ pub(crate) struct Measurement {
     pub(super) deleted_folders: Vec<String>,
 }
 
-/// Prints the table below a heading, which may be empty. Call it last: stdout may have no reader any more, and the files must not
-/// depend on that.
+/// Prints the table below a heading, which may be empty. Call it last: stdout may have no reader any more, and the files must not depend on that.
 pub(super) fn print_table(measurement: &Measurement, heading: &str) {
     let document = &measurement.document;
     let mut text = heading.to_owned() + &terminal::table(document);

@@ -118,7 +118,7 @@ pub fn run_into(options: &RunOptions, folder: &mut Option<PathBuf>) -> u8 {
     outcome::exit_status(&done, options.gate)
 }
 
-/// Tells what a run that collects found, and returns the exit code.
+/// Reports the result of a collecting run, and returns the exit code.
 fn report_collected(input: &Input, collected: Result<Envelope, Failure>, options: &RunOptions) -> u8 {
     match collected {
         Ok(envelope) => {
@@ -134,7 +134,7 @@ fn report_collected(input: &Input, collected: Result<Envelope, Failure>, options
     }
 }
 
-/// Tells why a run is not executed, and returns the exit code.
+/// Reports why a run is not executed, and returns the exit code.
 fn refused(input: &Input, failure: Failure, options: &RunOptions) -> u8 {
     console::print_error(&failure.message);
     let done = Err(failure);

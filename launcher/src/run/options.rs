@@ -1,4 +1,4 @@
-//! The arguments of `benchwright run`, and their defaults in a pod and outside of one.
+//! The arguments of `benchwright run`, and their defaults inside and outside a pod.
 
 use std::{path::PathBuf, thread};
 
@@ -18,19 +18,19 @@ pub struct RunOptions {
     pub source: Option<RunSource>,
     /// The folder with the mounted input, in place of the operator's.
     pub input: Option<PathBuf>,
-    /// What the command line adds to the file.
+    /// Options of the command line that modify the file.
     pub local: LocalOptions,
-    /// The folder in which each run makes a folder of its own.
+    /// The folder for the results folders of all runs.
     pub results: Option<PathBuf>,
     /// Write no results folder.
     pub no_results: bool,
-    /// In the pod of a run with `spec.launcher.debug`: send the load, in place of waiting for a person.
+    /// In the pod of a run with `spec.launcher.debug`: send the load instead of waiting for a person.
     pub now: bool,
     /// Threads that issue the load.
     pub threads: Option<usize>,
-    /// Whether the exit code tells a pipeline the outcome.
+    /// Whether the exit code reports the outcome to a pipeline.
     pub gate: bool,
-    /// The report of an earlier run, or its results folder, that objectives are compared with. In a pod the operator names it.
+    /// The report or the results folder of an earlier run, for the comparison of objectives. In a pod the operator names it.
     pub baseline: Option<PathBuf>,
     /// The port of `/ready` and `/metrics`.
     pub status_port: Option<u16>,
@@ -57,7 +57,7 @@ impl RunOptions {
     }
 
     pub(super) fn termination_log(&self) -> Option<PathBuf> {
-        // A process that a person started must not speak for the launcher of the pod.
+        // A process that a person started must not report in place of the pod's launcher.
         let own = self.in_pod() && !self.now;
         self.termination_log.clone().or_else(|| own.then(|| POD_TERMINATION_LOG.into()))
     }
@@ -68,7 +68,7 @@ impl RunOptions {
 
     /// The setting that chooses where results go.
     pub(super) fn results_chosen_by(&self) -> ChosenBy {
-        // A person in the pod has a command line.
+        // A person in the pod uses a command line.
         if self.in_pod() && !self.now { ChosenBy::Spec } else { ChosenBy::Flag }
     }
 
@@ -79,7 +79,7 @@ impl RunOptions {
     }
 }
 
-/// Number of threads that issue the load by default: one for each core, at most 8.
+/// The default number of threads that issue the load: one per core, at most 8.
 pub fn default_threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(MAX_DEFAULT_THREADS)
 }

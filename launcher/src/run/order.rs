@@ -1,4 +1,4 @@
-//! [I/O] One load: issues it on the target, analyses it, writes the results folder, and uploads that.
+//! [I/O] One load: issues it on the target, analyses it, and writes and uploads the results folder.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use measurement::{
 };
 use report::{Attachments, earlier_attempt::MESSAGE_FILE_NAME, repeats::StartTimes};
 
-/// A load and what it is judged by.
+/// A load and the criteria for judging it.
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) input: &'a Input,
@@ -39,7 +39,7 @@ pub(super) struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// Runs the load once. `place`: where its results go; `None` where none are kept.
+    /// Runs the load once. `place`: where its results are stored; `None`: nowhere.
     pub(super) fn measure(
         &self,
         process: &Process,
@@ -49,7 +49,7 @@ impl Order<'_> {
         let Order { input, baseline, options } = *self;
         let store = Store::prepare(input, place, now)?;
         let keep = match store.keep(&input.run) {
-            // LoadGen tests have no windows, and their records have no bound.
+            // LoadGen tests have no windows, and the number of their records is unlimited.
             Keep::RecordsAndGaps if input.workload.loadgen.is_some() => Keep::Records,
             keep => keep,
         };
@@ -76,7 +76,7 @@ impl Order<'_> {
                 return Err(process.servers.explain(failure));
             }
         };
-        // A start is measured with a server of its own.
+        // To measure a start, each run needs a new server.
         let measures_start = input.workload.work == Work::Startup;
         let is_last = measures_start
             || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
@@ -101,7 +101,7 @@ impl Order<'_> {
             }
         });
         let scored = scored.or_else(|| mmlu::score(&workload, files.questions(), &load));
-        // The report describes the workload as issued: with the rate that was found, for example.
+        // The report describes the workload as issued, for example with the rate that a search found.
         console::log_notices(&load.notices);
         let notices = input.notices.iter().chain(files.notices()).chain(&load.notices).cloned().collect();
         let input = &Input { workload, notices, ..input.clone() };
@@ -109,7 +109,7 @@ impl Order<'_> {
         let shared = options.in_pod().then(|| target::shared_remark(&input.spec, &input.run)).flatten();
         let fallback = replicas.as_ref().and_then(|it| it.fallback.clone());
         let findings = Findings {
-            // Outside of a cluster nothing keeps runs apart, and `target.exclusive` has no effect.
+            // Outside a cluster nothing separates runs, and `target.exclusive` has no effect.
             doubts: server.remark().into_iter().chain(fallback).chain(shared).collect(),
             lost_target: death.map(|it| it.headline()),
         };
@@ -153,7 +153,7 @@ impl Order<'_> {
             Measurement { analysis, document, start, stored: None, uploaded_to: None, deleted_folders: Vec::new() };
         match stored {
             Ok(stored) => {
-                // Without a results folder they are the only ones.
+                // Without a results folder they are the only logs.
                 managed.iter().filter(|_| stored.is_some()).for_each(|it| it.forget_logs());
                 Ok(Measurement { stored, ..measurement })
             }
@@ -161,14 +161,14 @@ impl Order<'_> {
         }
     }
 
-    /// Uploads the folder of a measurement, where it goes to a bucket.
+    /// Uploads the folder of a measurement, if it goes to a bucket.
     pub(super) fn upload(&self, destination: &Destination, measured: Measurement) -> Result<Measurement, Failure> {
         let Order { input, options, .. } = *self;
         let Some(bucket) = destination.bucket() else { return Ok(measured) };
         let Measurement { stored: Some(stored), .. } = &measured else { return Ok(measured) };
         let stored = stored.clone();
         let without_folder = Measurement { stored: None, ..measured };
-        // Left now, because a launcher that takes too long over the upload is killed.
+        // Write the message now, because a launcher that takes too long for the upload is killed.
         let required = input.run.storage_required;
         let early = match required {
             true => Err(Failure::storage_of(upload::unfinished(bucket, &stored.name), without_folder)),

@@ -1,4 +1,4 @@
-//! How a run ended: why it failed, and its exit code.
+//! The result of a run: why it failed, and its exit code.
 
 use std::{error::Error, io};
 
@@ -14,9 +14,9 @@ pub(crate) struct Failure {
     pub(crate) exit: ExitCode,
     pub(super) reason: LauncherReason,
     pub(crate) message: String,
-    /// The message without words of a server, where it has any: what the status shows.
+    /// The message without text from a server, if it contains any: shown in the status.
     status_message: Option<String>,
-    /// The measurement, where only its storage failed.
+    /// The measurement, if only storing it failed.
     measured: Option<Box<Measurement>>,
 }
 
@@ -31,7 +31,7 @@ impl Failure {
         }
     }
 
-    /// The load cannot use the files, or the workload.
+    /// The files or the workload cannot be used for the load.
     pub(super) fn unusable(error: &FilesError) -> Self {
         let failure = Failure::configuration(with_causes(error));
         match error.without_words() {
@@ -40,7 +40,7 @@ impl Failure {
         }
     }
 
-    /// The system refused threads, memory or files, or the launcher has a fault. Another input would not help.
+    /// The system refused threads, memory or files, or the launcher has a fault. Changing the input would not help.
     pub(super) fn system(error: &dyn Error) -> Self {
         Failure {
             exit: ExitCode::Failed,
@@ -86,40 +86,40 @@ impl Failure {
         Failure { measured: Some(Box::new(measured)), ..Failure::storage(message) }
     }
 
-    /// What the status shows in place of the message, which has words of a server.
+    /// Sets the text that the status shows in place of the message, which contains text from a server.
     pub(super) fn shown_as(self, status_message: String) -> Self {
         Failure { status_message: Some(status_message), ..self }
     }
 
-    /// Adds a line for the person at the terminal; the status does not have it.
+    /// Adds a line for the user at the terminal; the status does not show it.
     #[cfg(target_os = "linux")]
     pub(super) fn followed_by(self, text: &str) -> Self {
         let status_message = self.status_message().to_owned();
         Failure { message: format!("{}{text}", self.message), status_message: Some(status_message), ..self }
     }
 
-    /// Names a file that was downloaded by its URL, in place of its path.
+    /// Replaces the path of a downloaded file by its URL.
     pub(super) fn renamed(self, path: &str, url: &str) -> Self {
         let status_message = self.status_message.map(|it| it.replace(path, url));
         Failure { message: self.message.replace(path, url), status_message, ..self }
     }
 
-    /// The message without words of a server.
+    /// The message without text from a server.
     pub(super) fn status_message(&self) -> &str {
         self.status_message.as_deref().unwrap_or(&self.message)
     }
 
-    /// Takes the measurement, where it could not be stored.
+    /// Takes the measurement, if storing it failed.
     pub(super) fn take_measured(&mut self) -> Option<Measurement> {
         self.measured.take().map(|it| *it)
     }
 
-    /// The measurement, where it could not be stored.
+    /// The measurement, if storing it failed.
     pub(super) fn measured(&self) -> Option<&Measurement> {
         self.measured.as_deref()
     }
 
-    /// The run before this one of a series reached its deadline as it ended.
+    /// The previous run of a series reached its deadline as it ended.
     pub(super) fn deadline_before() -> Self {
         let message =
             "the run before it ended at its deadline; raise execution.deadlines.runSeconds, or shorten the profile";
@@ -144,7 +144,7 @@ impl Failure {
         Failure { message: "ended by a signal before the server was ready".into(), ..Failure::cancelled() }
     }
 
-    /// The time of the wait of `spec.launcher.debug` has passed.
+    /// The time limit of the wait of `spec.launcher.debug` has passed.
     pub(super) fn not_debugged_in_time(limit: Span) -> Self {
         let message = format!(
             "the launcher waited for a person for {limit} and sent nothing, as spec.launcher.debug says; raise execution.deadlines.runSeconds, or \
@@ -165,7 +165,7 @@ impl Failure {
     }
 }
 
-/// Whether the system has run out of files, memory or threads.
+/// Whether the system lacks files, memory or threads.
 fn is_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN))
 }
@@ -184,7 +184,7 @@ pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8
     }
 }
 
-/// The exit code of an outcome; `failed`: that of what failed. With `gate` it tells a pipeline the outcome.
+/// The exit code of an outcome. `failed`: the exit code of a failure. With `gate` the exit code reports the outcome to a pipeline.
 pub fn exit_status_of(outcome: Outcome, failed: Option<ExitCode>, gate: bool) -> u8 {
     let measured = if outcome == Outcome::Cancelled { ExitCode::Cancelled } else { ExitCode::Done };
     let status = failed.unwrap_or(measured);

@@ -1,5 +1,5 @@
-//! [I/O] What the runs of one process share. A signal ends all of them. One status port serves them in turn. Files are read once,
-//! because a pipe can be read only once.
+//! [I/O] The shared state of all runs in a process. A signal ends all of them. One status port serves them in turn. Files are read once, because a
+//! pipe can be read only once.
 
 use std::cell::OnceCell;
 
@@ -15,22 +15,22 @@ use crate::{
     status_server::{self, RunStatus},
 };
 
-/// What the runs of a process share.
+/// The shared state of all runs in a process.
 pub(super) struct Process {
     pub(super) stop: Stop,
     pub(super) run_status: RunStatus,
-    /// Finds and checks the addresses of all hosts that the run names.
+    /// Resolves and checks all hosts that the run names.
     pub(super) resolver: Resolver,
     /// The server that is started for the runs.
     pub(super) servers: Servers,
     sources: OnceCell<Sources>,
 }
 
-/// What was read before the first load.
+/// Everything that is read before the first load.
 pub(super) struct Sources {
-    /// The files that the workload names.
+    /// The files of the workload.
     pub(super) files: WorkloadFiles,
-    /// What answers are scored with; `None`: they are not scored.
+    /// The data for scoring answers; `None`: they are not scored.
     pub(super) scoring: Option<Scoring>,
     pub(super) secrets: Secrets,
 }
@@ -38,7 +38,7 @@ pub(super) struct Sources {
 impl Process {
     /// Listens for signals and opens the status port.
     pub(super) fn start(input: &Input, options: &RunOptions) -> Result<Process, Failure> {
-        // The simulator and the status port need open files, too.
+        // The simulator and the status port also need open files.
         issue::raise_file_limit();
         let resolver = egress::resolver(&input.run)?;
         let stop = Stop::default();
@@ -50,7 +50,7 @@ impl Process {
         Ok(Process { stop, run_status, resolver, servers: Servers::default(), sources: OnceCell::new() })
     }
 
-    /// The files of the workload and the credentials, which the first run reads.
+    /// The files of the workload and the credentials. The first run reads them.
     pub(super) fn sources(&self, input: &Input, options: &RunOptions) -> Result<&Sources, Failure> {
         if let Some(sources) = self.sources.get() {
             return Ok(sources);
@@ -67,7 +67,7 @@ impl Process {
             })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
             let scoring = Scoring::read(&workload).map_err(|error| {
-                // The cause may have words of a file.
+                // The cause may contain text from a file.
                 Failure::configuration(format!("the answers cannot be scored: {error:#}"))
                     .shown_as("the answers cannot be scored; the launcher's log says why".to_owned())
             })?;

@@ -1,4 +1,4 @@
-//! A progress bar on a terminal, a plain line now and then elsewhere.
+//! Shows a progress bar on a terminal, and a plain line at intervals elsewhere.
 
 use std::{
     collections::VecDeque,
@@ -24,23 +24,23 @@ use engine::issue::{PlannedTime, Progress};
 use loadgen::phases::PlannedPhases;
 
 const BAR_EVERY: Duration = Duration::from_millis(200);
-/// Between two plain lines of the same stage.
+/// Time between two plain lines of the same stage.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How often a plain line looks for a stage that has begun.
+/// How often to check for the start of a new stage, for plain lines.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The rate is that of the last seconds.
+/// The rate covers this most recent period.
 const RATE_OVER: Duration = Duration::from_secs(5);
-/// Where a terminal does not tell its width.
+/// The width of a terminal that does not report it.
 const WIDTH: usize = 80;
 
-/// Tells how far the load is until it is ended.
+/// Shows the progress of the load until [`Watcher::end`].
 pub(super) struct Watcher {
     end: mpsc::Sender<()>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watcher {
-    /// `workload`: the one that is issued. `phases`: its phases, if their verdict is predicted.
+    /// `workload`: the issued workload. `phases`: its phases, if their verdict is predicted.
     pub(super) fn start(progress: Arc<Progress>, workload: Workload, phases: PlannedPhases, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
         let looker = Looker { progress, workload, phases, sent: VecDeque::new() };
@@ -52,7 +52,7 @@ impl Watcher {
         Watcher { end, thread: thread.ok() }
     }
 
-    /// Ends it, and waits until its last word is out.
+    /// Ends the display, and waits for its last output.
     pub(super) fn end(self) {
         drop(self.end);
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
@@ -61,12 +61,12 @@ impl Watcher {
     }
 }
 
-/// Looks at the counters of a load, now and then.
+/// Reads the counters of a load.
 struct Looker {
     progress: Arc<Progress>,
     workload: Workload,
     phases: PlannedPhases,
-    /// How many requests had left at the last looks, the newest last.
+    /// The number of sent requests at recent readings, the newest last.
     sent: VecDeque<(Duration, u64)>,
 }
 

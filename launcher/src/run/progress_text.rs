@@ -7,12 +7,12 @@ use workload_profiles::workload::{Margin, Stage};
 
 use engine::issue::PlannedTime;
 
-/// Of a bar: a tenth of the line, within these bounds. Its length does not change with the text beside it.
+/// The length of the bar: a tenth of the line, within these bounds. It does not change with the text beside it.
 const BAR: (usize, usize) = (8, 40);
-/// A longer name of a stage is cut.
+/// The maximum length of a stage name; a longer one is cut.
 const MAX_NAME: usize = 16;
 
-/// How a load stands, on its own clock.
+/// The state of a load, on its own clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standing {
     pub(super) now: Duration,
@@ -24,22 +24,22 @@ pub(super) struct Standing {
     pub(super) ended: u64,
     pub(super) failed: u64,
     pub(super) ended_before: u64,
-    /// Requests per second that left lately.
+    /// Recently sent requests per second.
     pub(super) rate: Option<f64>,
-    /// The rate that earlier stages gave to the stage.
+    /// The rate of the stage if earlier stages determined it.
     pub(super) measured_rate: Option<f64>,
-    /// The median of the last requests.
+    /// The median of the most recent requests.
     pub(super) ttft: Option<Duration>,
     pub(super) forecast: Option<String>,
 }
 
-/// The same in words.
+/// The same as text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct View {
-    /// The share of the load that is done, or of the stage where the load has no known length; `None` where neither is known.
+    /// The completed fraction of the load, or of the stage if the load has no known length; `None` if neither is known.
     pub(super) done: Option<f64>,
     pub(super) stage: String,
-    /// The time or the requests that are left.
+    /// The remaining time or requests.
     pub(super) left: Option<String>,
     pub(super) rate: Option<String>,
     pub(super) ttft: Option<String>,
@@ -49,12 +49,12 @@ pub(super) struct View {
 }
 
 impl View {
-    /// `times` and `stages` are those of the same load.
+    /// `times` and `stages` belong to the same load.
     pub(super) fn new(it: Standing, times: &[PlannedTime], stages: &[Stage]) -> View {
         let pausing = it.pause_until > it.now.max(it.began) && it.stage + 1 < stages.len();
         let index = if pausing { it.stage + 1 } else { it.stage };
         let name = stages.get(index).map(|it| shortened(&it.name)).unwrap_or_default();
-        // The rate of the stage after a pause is not known yet.
+        // The rate of the stage after a pause is unknown.
         let measured = it.measured_rate.filter(|_| !pausing).map(|it| format!(", {it}/s measured")).unwrap_or_default();
         let mut stage = format!("stage {} of {} ({name}{measured})", index + 1, stages.len().max(1));
         if pausing {
@@ -75,7 +75,7 @@ impl View {
         }
     }
 
-    /// One line of at most `width` columns, with a bar before it. What has no room is left out, the least important first.
+    /// One line of at most `width` columns that begins with a bar. Parts that do not fit are left out, the least important first.
     pub(super) fn line(&self, width: usize) -> String {
         let pieces = [
             (0, Some(self.stage.clone())),
@@ -129,7 +129,7 @@ fn in_warm_up(stage: &Stage, it: &Standing) -> bool {
     }
 }
 
-/// The share that is done and the rest: by time where all stages have a known length, else by the requests of the stage.
+/// The completed fraction and the rest: by time if all stages have a known length, otherwise by the requests of the stage.
 fn progress(it: &Standing, pausing: bool, times: &[PlannedTime]) -> (Option<f64>, Option<String>) {
     let Some(stage) = times.get(it.stage) else { return (None, None) };
     let lengths: Option<Vec<Duration>> = times.iter().map(|it| it.length).collect();
@@ -158,7 +158,7 @@ fn progress(it: &Standing, pausing: bool, times: &[PlannedTime]) -> (Option<f64>
     }
 }
 
-/// Whole seconds, rounded up: the last one is left until it is over.
+/// Whole seconds, rounded up: the last second is shown until it is over.
 fn time_left(left: Duration) -> String {
     let seconds = left.as_millis().div_ceil(1_000);
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {

@@ -1,4 +1,4 @@
-//! [I/O] Waits until the target can be measured, and finds out which model it serves.
+//! [I/O] Waits until the target can be measured, and determines which model it serves.
 
 use files::user_file;
 use std::{
@@ -33,21 +33,21 @@ use engine::{
 
 /// Time between two attempts.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// The same for a server that the launcher has started, whose start is measured so.
+/// The same for a server that the launcher has started: a shorter time, because it measures the start.
 const TRY_OWN_EVERY: Duration = Duration::from_millis(100);
-/// The longest that an attempt may take, where a third of the timeout is no longer: a connection may be dead, and the first completion of
-/// an engine that compiles takes minutes.
+/// Timeout of an attempt, unless a third of the whole timeout is longer: a connection may be dead, but the first completion of a compiling engine
+/// takes minutes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(60);
-/// How long an attempt has no answer before that is said.
+/// How long an attempt may be unanswered before the log reports it.
 const HANGS: Duration = Duration::from_secs(1);
 /// The last attempt begins this long before the timeout.
 const LAST_TRY: Duration = Duration::from_millis(250);
 /// Time between two log lines of the wait while its reason stays the same.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// The largest token file in bytes.
+/// Maximum size of a token file in bytes.
 const MAX_TOKEN: u64 = 64 << 10;
-/// The largest CA file in bytes: twenty times the file of a usual system.
+/// Maximum size of a CA file in bytes: twenty times the file of a usual system.
 const MAX_AUTHORITIES: u64 = 4 << 20;
 
 /// The credentials of the target, read from files.
@@ -95,27 +95,27 @@ pub(crate) struct Ready {
     pub(crate) model: String,
 }
 
-/// Targets that are ready: one, or all replicas of a managed server.
+/// Ready targets: one, or all replicas of a managed server.
 pub(crate) struct AllReady {
     pub(crate) first: Ready,
     pub(crate) others: Vec<Target>,
-    /// When each was ready.
+    /// When each target became ready.
     pub(crate) at: Vec<Timestamp>,
 }
 
 /// A server to wait for.
 pub(crate) struct Called {
     pub(crate) url: String,
-    /// What finds its addresses.
+    /// Resolves its addresses.
     pub(crate) resolver: Resolver,
-    /// Which of the addresses of the URL's name it has, where others have the same name; for messages.
+    /// Its address if several servers share the URL's host name; for messages.
     pub(crate) address: Option<SocketAddr>,
-    /// The file to which its log is written, if the launcher started it.
+    /// Its log file, if the launcher started it.
     pub(crate) log: Option<PathBuf>,
 }
 
-/// Attempts to reach the target until it is ready or the timeout ends. An error that waiting cannot solve fails at once. Several
-/// The URLs belong to replicas, and the wait ends when all of them are ready. `logs`: the folder with the logs of a managed server.
+/// Probes the target until it is ready or the timeout passes. An error that waiting cannot fix fails immediately. Several URLs belong to replicas:
+/// the wait ends when all of them are ready. `logs`: the folder with the logs of a managed server.
 pub(crate) fn wait(
     input: &Input,
     secrets: &Secrets,
@@ -132,7 +132,7 @@ pub(crate) fn wait(
     wait_each(input, secrets, &called, stop)
 }
 
-/// The same for URLs whose addresses are found in ways of their own.
+/// The same for URLs with their own resolvers.
 pub(crate) fn wait_each(input: &Input, secrets: &Secrets, called: &[Called], stop: &Stop) -> Result<AllReady, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -161,7 +161,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
         .map(|target| target.speaking(input.run.http_version))
         .map_err(|error| Failure::configuration(error.to_string()))?;
     match input.run.endpoint {
-        // It is the launcher's own, on loopback.
+        // The launcher's own server, on loopback.
         Endpoint::Simulator(_) | Endpoint::Server(_) => Ok(target),
         Endpoint::Url(_) => target
             .resolving_with(resolver.clone())
@@ -237,11 +237,11 @@ fn named(url: &str, address: Option<SocketAddr>) -> String {
     address.map_or_else(|| url.to_owned(), |it| format!("{url} (replica {it})"))
 }
 
-/// The log lines of the wait.
+/// The state of the wait's log lines.
 struct Waiting {
     url: String,
     limit: Span,
-    /// What is asked for.
+    /// The probe request.
     probe: &'static str,
     /// The log of the server. Each progress line contains its last line.
     log: Option<PathBuf>,
@@ -249,14 +249,14 @@ struct Waiting {
     next: Duration,
     /// Whether a line was written.
     has_told: bool,
-    /// Why the target is not ready. `None` before the first answer or refusal.
+    /// Why the target is not ready. `None` before the first response or refusal.
     why: Option<String>,
-    /// The same without words of the server.
+    /// The same without text from the server.
     why_without_words: Option<String>,
 }
 
 impl Waiting {
-    /// Notes that an attempt has had no answer for so long. The reason of the one before holds no more then.
+    /// Notes how long an attempt has been unanswered. The reason of the previous attempt no longer applies then.
     fn hangs(&mut self, since: Duration) {
         if since >= HANGS {
             let why = format!("it has not answered a request ({}) for {}s", self.probe, since.as_secs());
@@ -284,7 +284,7 @@ impl Waiting {
     }
 }
 
-/// The last non-empty line of a log, cut to the width of a line. The log contains no secrets.
+/// The last non-empty line of a log, truncated for a log line. The log contains no secrets.
 fn last_line(path: &Path) -> Option<String> {
     let mut file = user_file::open_regular(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -296,7 +296,7 @@ fn last_line(path: &Path) -> Option<String> {
     Some(one_line(&last.chars().take(LOG_CHARS).collect::<String>()))
 }
 
-/// How much of the end of a log is read, in bytes, and how much of its last line is shown, in letters.
+/// How many bytes are read from the end of a log, and how many characters of its last line are shown.
 const LOG_END: u64 = 4 << 10;
 const LOG_CHARS: usize = 160;
 
@@ -316,7 +316,7 @@ impl Attempt {
         }
     }
 
-    /// `status_message`: without words of the server.
+    /// `status_message`: without text from the server.
     fn unusable(message: String, status_message: String) -> Attempt {
         Attempt::Final(Failure::configuration(message).shown_as(status_message))
     }
@@ -324,7 +324,7 @@ impl Attempt {
 
 /// Probes the target once. Returns the model to request.
 async fn attempt(target: &Target, wanted: Option<&str>, input: &Input) -> Result<String, Attempt> {
-    // Each connection checks its address again. Here a target that is refused ends the wait.
+    // Each connection checks its address again. Here a blocked target ends the wait.
     if let Err(error) = target.check_addresses().await
         && error.is_refusal()
     {
@@ -345,8 +345,8 @@ async fn attempt(target: &Target, wanted: Option<&str>, input: &Input) -> Result
     Ok(model)
 }
 
-/// The error for a model that the server does not find. It is final where the server lists other models. A server without
-/// models may still be loading one.
+/// The error for a model that the server does not find. It is final if the server lists other models. A server without models may still be loading
+/// one.
 async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
     match probe::models(target).await {
         Ok(served) if !served.is_empty() && !served.iter().any(|it| it.id == model) => {
@@ -361,7 +361,7 @@ fn ids(served: &[ServedModel]) -> Vec<String> {
     served.iter().map(|it| it.id.clone()).collect()
 }
 
-/// The model to request. Without a wish it is the only one that is no LoRA adapter.
+/// The model to request. If none is given, it is the only model that is not a LoRA adapter.
 fn choose(wanted: Option<&str>, served: &[ServedModel]) -> Result<String, Attempt> {
     let all = ids(served);
     let base: Vec<&ServedModel> = served.iter().filter(|it| !it.is_adapter).collect();
@@ -409,7 +409,7 @@ mod tests {
             assert_eq!(waiting.line(now), text);
             assert_eq!(waiting.next, now + TELL_EVERY);
         };
-        // The first line names the limit, also on a machine that is slow to write it.
+        // The first line names the limit, even on a machine that writes it late.
         check(3, "waiting up to 60s for http://h:1: refused");
         check(10, "waiting for http://h:1, 50s of 60s left: refused");
         check(61, "waiting for http://h:1, 0s of 60s left: refused");

@@ -1,4 +1,4 @@
-//! [I/O] The same load several times, one run after the other, and the spread between the runs.
+//! [I/O] Repeats the same load in consecutive runs, and computes the spread between the runs.
 
 use crds::{
     ExitCode, Outcome,
@@ -25,18 +25,18 @@ use report::{
     repeats::{self, Ending, Repeat, Series, SeriesFolder},
 };
 
-/// The file of a series that is uploaded last: a folder without it is not whole.
+/// The file of a series that is uploaded last: a folder without it is incomplete.
 const SERIES_FILE: &str = "repeats.json";
 
 /// The runs of a series.
 #[derive(Default)]
 struct Done {
     repeats: Vec<Repeat>,
-    /// What ended the series early, with its exit code where something failed.
+    /// Why the series ended early, with the exit code of a failure.
     ended_by: Option<(Ending, Option<ExitCode>)>,
 }
 
-/// Runs the load as often as the input says, and returns the exit code. A run that fails, or is stopped, is the last one.
+/// Runs the load as often as the input requires, and returns the exit code. A failed or stopped run is the last one.
 pub(super) fn run(order: &Order<'_>) -> u8 {
     let Order { input, options, .. } = *order;
     let begun = Process::start(input, options).and_then(|process| {
@@ -83,7 +83,7 @@ pub(super) fn run(order: &Order<'_>) -> u8 {
     outcome::exit_status_of(series.verdict().outcome, failed, options.gate)
 }
 
-/// The runs, until one of them ends the series.
+/// Executes runs until one of them ends the series.
 fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolder)>) -> Done {
     let mut done = Done::default();
     let asked = order.input.run.repeat;
@@ -108,7 +108,7 @@ fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolde
                 done.fail(number, failure);
             }
         }
-        // A stop that cut nothing off this run keeps the next one from its start.
+        // A stop that did not cut this run short prevents the next run.
         if process.stop.state() != StopState::Run {
             done.end_with_stopped();
         }
@@ -119,7 +119,7 @@ fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolde
     done
 }
 
-/// Why no further run is begun; `None` while nothing has stopped the series.
+/// Why no further run starts; `None` while nothing has stopped the series.
 fn stopped_between(process: &Process) -> Option<Failure> {
     match process.stop.state() {
         StopState::Run => None,
@@ -132,7 +132,7 @@ fn stopped_between(process: &Process) -> Option<Failure> {
     }
 }
 
-/// The same load as another run, with prompts of its own, and with a seed of its own unless the user chose one.
+/// The same load as another run, with new prompts, and with a new seed unless the user chose one.
 fn repeated(input: &Input, number: u32) -> Input {
     let mut input = input.clone();
     if !input.run.fixed_seed {
@@ -156,11 +156,11 @@ impl Done {
         self.ended_by = Some(ended(number, failure));
     }
 
-    /// Uploads the folder of the series, and returns where it lies. A failure ends the series, where the results are required.
+    /// Uploads the folder of the series, and returns its location. A failure ends the series if the results are required.
     fn upload(&mut self, bucket: &Bucket, stored: &Stored, order: &Order<'_>) -> Option<String> {
         let required = order.input.run.storage_required;
         let last = self.repeats.last().map_or(1, |it| it.number);
-        // Left now, because a launcher that takes too long over the upload is killed.
+        // Write the message now, because a launcher that takes too long for the upload is killed.
         let before = self.ended_by.take();
         if required {
             let failure = Failure::storage(upload::unfinished(bucket, &stored.name));
@@ -181,7 +181,7 @@ impl Done {
         }
     }
 
-    /// Ends the series with its last run, where a stop cut that off.
+    /// Ends the series with its last run, if a stop cut that run short.
     fn end_with_stopped(&mut self) {
         let last = self.repeats.last().filter(|it| !it.analysis.verdict.outcome.has_valid_figures());
         let Some(Repeat { number, analysis, .. }) = last.filter(|_| self.ended_by.is_none()) else { return };
@@ -219,7 +219,7 @@ fn ended(number: u32, failure: Failure) -> (Ending, Option<ExitCode>) {
     (ending, Some(failure.exit))
 }
 
-/// Writes what the runs come to together; `None` where no folder is kept. A folder in which no run left anything is taken away.
+/// Writes the results of the series; `None` if no folder is stored. Removes the folder if there is no run.
 fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stored> {
     if done.repeats.is_empty() {
         folder.discard();
@@ -239,7 +239,7 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
     }
 }
 
-/// Says that runs are missing, where the series ended before them: what ended it stands above, and speaks of its run alone.
+/// Reports missing runs if the series ended early. The earlier message describes only the run that ended it.
 fn print_missing(series: &Series<'_>) {
     let Some(ending) = series.ended_by.filter(|it| it.number < series.asked) else { return };
     let last = repeat_name(ending.number);
@@ -249,7 +249,7 @@ fn print_missing(series: &Series<'_>) {
     ));
 }
 
-/// `place`: where the folder of the series lies. `end`: what is printed after it.
+/// `place`: the location of the series folder. `end`: text that is printed after it.
 fn print_spread(series: &Series<'_>, place: Option<&str>, end: &str) {
     if series.repeats.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! [I/O] `storage.pvc.retention`: what is deleted of a shared claim after the results of a run are written.
+//! [I/O] `storage.pvc.retention`: deletes old results from a shared claim after a run has written its results.
 
 use crds::resolve::ResolvedRun;
 use report::{
@@ -9,8 +9,8 @@ use tracing::{info, warn};
 
 use super::RunOptions;
 
-/// Deletes old folders beside the one that was written, and returns their names. A run that stored nothing deletes nothing. What cannot be
-/// deleted is a warning: the results of this run are whole.
+/// Deletes old folders beside the written one, and returns their names. A run that stored nothing deletes nothing. A failed deletion is only a
+/// warning: the results of this run are complete.
 pub(super) fn apply(run: &ResolvedRun, options: &RunOptions, stored: Option<&Stored>) -> Vec<String> {
     let (Some(retention), Some(stored)) = (&run.retention, stored) else { return Vec::new() };
     if !options.in_pod() {
@@ -35,9 +35,9 @@ pub(super) fn apply(run: &ResolvedRun, options: &RunOptions, stored: Option<&Sto
     }
 }
 
-/// What the command prints of it.
+/// The line that the command prints about deleted folders.
 pub(super) fn line(deleted: &[String]) -> String {
-    /// Names in a line.
+    /// Maximum number of names in a line.
     const MOST: usize = 20;
     if deleted.is_empty() {
         return String::new();

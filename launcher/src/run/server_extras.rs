@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-/// Asked for when the server is started.
+/// Requested when the server is started.
 #[derive(Default)]
 pub(super) struct Extras {
-    /// The folder for the traces of a profiler.
+    /// The folder for profiler traces.
     pub(super) traces: Option<PathBuf>,
-    /// Whether it is started with its sleep mode, and the endpoints of it.
+    /// Whether it is started with sleep mode and its endpoints.
     pub(super) sleep_mode: bool,
 }

@@ -1,4 +1,4 @@
-//! [I/O] The server's metrics of a run: which sources there are, and when they are read.
+//! [I/O] The server's metrics of a run: the sources, and when they are read.
 
 use ::server_metrics::scraped::Scraped;
 use crds::{
@@ -13,12 +13,12 @@ use tracing::{info, warn};
 use super::ready::Secrets;
 use analysis::servers::ServerAnalysis;
 
-/// Reads the metrics of all sources until it is ended.
+/// Reads the metrics of all sources until [`ServerMetrics::end`].
 pub(super) struct ServerMetrics(Option<Scraper>);
 
 impl ServerMetrics {
-    /// Starts reading. Without a source it does nothing. A thread that cannot be started is a warning, because the figures of
-    /// the load do not depend on it.
+    /// Starts reading. Without a source it does nothing. If the thread cannot start, that is only a warning, because the figures of the load do not
+    /// depend on it.
     pub(super) fn start(
         run: &ResolvedRun,
         base_urls: &[String],
@@ -56,7 +56,7 @@ impl ServerMetrics {
         self.0.iter().for_each(|it| it.after_load(stop));
     }
 
-    /// What was read; `None`: nothing was.
+    /// The metrics that were read; `None`: nothing was read.
     pub(super) fn end(self) -> Option<Scraped> {
         let scraped = self.0?.end()?;
         let told = !scraped.addresses.is_empty() || !scraped.unresolved.is_empty();
@@ -64,7 +64,7 @@ impl ServerMetrics {
     }
 }
 
-/// What the run names, or else the target itself: of a managed server all replicas.
+/// The sources that the run names, otherwise the target itself, with all replicas of a managed server.
 fn sources(named: Option<&[MetricsEndpoint]>, base_urls: &[String]) -> Vec<Source> {
     let guess = |base_url: &String| {
         let is_socket = unix_socket(base_url).is_some();
@@ -82,7 +82,7 @@ fn sources(named: Option<&[MetricsEndpoint]>, base_urls: &[String]) -> Vec<Sourc
     named.iter().map(source).collect()
 }
 
-/// The token of the target goes to no other server.
+/// The token of the target is sent to no other server.
 fn same_origin(one: &str, other: &str) -> bool {
     let origin = |url: &str| Url::parse(url).ok().map(|it| it.origin()).filter(|it| it.is_tuple());
     origin(one).is_some_and(|it| origin(other) == Some(it))

@@ -31,7 +31,7 @@ pub(super) fn drain_time(grace: Duration) -> Duration {
     grace.saturating_sub(TO_WRITE).max(grace / 2)
 }
 
-/// How long what belongs to a report may be collected after the load. A run that was asked to end has little of its grace period left.
+/// How long data for a report may be collected after the load. A stopped run has little of its grace period left.
 pub(super) fn time_to_collect(stop: &Stop, grace: Duration) -> Duration {
     match stop.state() {
         StopState::Run => Duration::from_secs(120),
@@ -44,18 +44,18 @@ const ALWAYS: [Signal; 2] = [Signal::TERM, Signal::INT];
 /// Signals that end the run unless the process was started with them ignored. `nohup` ignores SIGHUP, for example.
 const UNLESS_IGNORED: [Signal; 2] = [Signal::HUP, Signal::QUIT];
 
-/// What a signal ends.
+/// The operation that a signal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// A run, with requests under way.
+    /// A run with requests in flight.
     Run,
-    /// The wait for a server that `benchwright server start` started. There are no requests.
+    /// The wait of `benchwright server start` for its server. There are no requests.
     #[cfg(target_os = "linux")]
     ServerStart,
 }
 
-/// Starts a thread that waits for these signals until the process ends. From now on writing past `ulimit -f` returns an error and
-/// no longer kills the process.
+/// Starts a thread that waits for these signals until the process ends. From now on, writing past `ulimit -f` returns an error instead of killing the
+/// process.
 pub(super) fn listen(stop: &Stop, grace: Duration, what: Ended) -> Result<(), Failure> {
     let stop = stop.clone();
     let cannot = |source| Failure::system(&LoadError::System { what: "receiving signals", source });
@@ -109,8 +109,7 @@ fn is_ignored(status: &str, signal: Signal) -> bool {
     mask >> (signal.as_raw() - 1) & 1 == 1
 }
 
-/// Does work that may block for ever, such as reading a pipe, on its own thread. After a stop the thread is not joined; it ends
-/// with the process.
+/// Runs work that may block forever, such as reading a pipe, on a separate thread. After a stop the thread is not joined; it ends with the process.
 pub(super) fn until_stopped<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,
@@ -133,7 +132,7 @@ pub(super) fn until_stopped<T: Send + 'static>(
     }
 }
 
-/// Waits for a stop, at most for a time. Returns whether there was one.
+/// Waits for a stop, at most for `most`. Returns whether there was one.
 pub(super) fn wait_for_stop(stop: &Stop, most: Duration) -> Result<bool, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "waiting", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -146,7 +145,7 @@ pub(super) fn wait_for_stop(stop: &Stop, most: Duration) -> Result<bool, Failure
     }))
 }
 
-/// The run's deadline. The load drains when it passes, and is aborted when draining takes longer than the grace period.
+/// The run's deadline. When it passes, the load drains. If draining takes longer than the grace period, the load is aborted.
 pub(super) struct Deadline(mpsc::Sender<()>);
 
 impl Deadline {

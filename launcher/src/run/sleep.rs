@@ -1,4 +1,4 @@
-//! [I/O] The sleep and the wake of a server that a run of nop started, measured after its first request, one replica after the other.
+//! [I/O] Measures sleep and wake-up of a server that a nop run started, after its first request, one replica after another.
 
 use std::{future::Future, time::Duration};
 
@@ -23,19 +23,19 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How long one change may take: the weights of the largest models are loaded again within minutes.
+/// Timeout of one change: reloading the weights of the largest models takes minutes.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How long the question before the first request may take.
+/// Timeout of the request for the sleep state before the first request.
 const ASK_LIMIT: Duration = Duration::from_secs(10);
-/// Time between two questions whether the server sleeps.
+/// Time between two requests for the sleep state.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// The levels that a run measures of its server; empty: none, or the server is not its own.
+/// The sleep levels that a run measures; empty: none, or the server was not started for the run.
 pub(super) fn levels(input: &Input) -> Vec<u8> {
     own_server(&input.run).map(|it| input.workload.measured_sleep_levels(it)).unwrap_or_default()
 }
 
-/// Refuses levels that the server of the run cannot have, before it is started.
+/// Refuses levels that the run's server does not support, before the server is started.
 pub(super) fn check(input: &Input) -> Result<(), Failure> {
     let refusal = own_server(&input.run).and_then(|it| input.workload.sleep_refusal(it));
     refusal.map_or(Ok(()), |it| Err(Failure::configuration(it)))
@@ -49,7 +49,7 @@ fn own_server(run: &ResolvedRun) -> Option<&ManagedServer> {
     }
 }
 
-/// Measures these levels on each server, after having asked the first one whether it has a sleep mode.
+/// Measures these levels on each server, after checking that the first one has a sleep mode.
 pub(super) struct Sleeper<'a> {
     levels: Vec<u8>,
     servers: Vec<Target>,
@@ -58,8 +58,7 @@ pub(super) struct Sleeper<'a> {
 }
 
 impl<'a> Sleeper<'a> {
-    /// Asks before the request, so that a server that cannot sleep costs no time. `by_service`: each call may go to another of several
-    /// servers.
+    /// Checks the sleep mode before the request, so that a server without one costs no time. `by_service`: each call may go to a different server.
     pub(super) fn check(
         input: &Input,
         servers: Vec<Target>,
@@ -85,7 +84,7 @@ impl<'a> Sleeper<'a> {
         Ok(Sleeper { levels, servers, model, stop })
     }
 
-    /// The cycles of each server. Empty: nothing is asked for.
+    /// The cycles of each server. Empty: nothing was requested.
     pub(super) fn measure(&self) -> Result<Vec<Vec<SleepCycle>>, Failure> {
         if self.levels.is_empty() || self.stop.state() != StopState::Run {
             return Ok(Vec::new());
@@ -95,7 +94,7 @@ impl<'a> Sleeper<'a> {
             for server in &self.servers {
                 let mut cycles: Vec<SleepCycle> = Vec::new();
                 for level in self.levels.iter().filter_map(|it| SleepLevel::new(*it)) {
-                    // A server that did not wake cannot be put to sleep.
+                    // A server that failed to wake up cannot be put to sleep again.
                     if cycles.iter().all(|it| it.remark.is_none()) {
                         cycles.push(self.cycle(server, level).await);
                     }
@@ -148,7 +147,7 @@ async fn steps(server: &Target, level: SleepLevel, model: &str, cycle: &mut Slee
     Ok(())
 }
 
-/// Waits until the server says that it sleeps, or that it does not.
+/// Waits until the server reports the wanted sleep state.
 async fn until_sleeping(server: &Target, clock: Clock, wanted: bool) -> Result<(), String> {
     let until = clock.now() + LIMIT;
     while call("the question whether it sleeps", sleep_mode::is_sleeping(server)).await? != wanted {

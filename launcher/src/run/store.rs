@@ -1,5 +1,5 @@
-//! [I/O] Where the results folder of a run goes: begun before the load, so that what cannot be stored is told before anything is
-//! measured, and finished after it.
+//! [I/O] The results folder of a run: created before the load, so that storage problems are reported before anything is measured, and completed after
+//! it.
 
 use std::{
     io,
@@ -22,24 +22,22 @@ use report::{
     space::Planned,
 };
 
-/// Earlier attempts whose folders are looked for: more than a policy of retries has, so that no number read from a file makes a long
-/// list.
+/// Maximum number of earlier attempts to look for: more than a retry policy allows. It prevents a long list from a wrong number in a file.
 const MAX_EARLIER: usize = 100;
 
-/// The name of a results folder, and the folder that it lies in.
+/// The name of a results folder, and its parent folder.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     root: PathBuf,
     name: String,
-    /// Whether `latest` and `index.md` beside it are kept.
+    /// Whether to update `latest` and `index.md` beside it.
     local: bool,
     chosen_by: ChosenBy,
 }
 
 impl Place {
-    /// The place of a run: in a pod under the name of the attempt's Job, which no other run has, and by hand with the time behind it;
-    /// `<time>-<run>` elsewhere. What killed
-    /// launchers left there is deleted. `None` where no folder is wanted.
+    /// The place of a run. In a pod its name is the attempt's Job, which no other run has; a load by hand appends the time. Elsewhere it is
+    /// `<time>-<run>`. Deletes what killed launchers left there. `None` if no folder is wanted.
     pub(super) fn new(run: &ResolvedRun, options: &RunOptions, now: Timestamp) -> Option<Place> {
         if !run.store_results || options.no_results {
             return None;
@@ -49,7 +47,7 @@ impl Place {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{}-{time}", run.attempt_name())
         } else if options.in_pod() {
-            // On the claim lie the folders of other runs too, whose launchers may live on other nodes.
+            // The claim also contains the folders of other runs, whose launchers may run on other nodes.
             let names: Vec<String> = earlier_attempts(run).map(|it| it.attempt_name()).collect();
             partial::sweep(&root, Leftovers::Named(&names));
             run.attempt_name()
@@ -61,25 +59,24 @@ impl Place {
         Some(Place { root, name, local: !options.in_pod(), chosen_by: options.results_chosen_by() })
     }
 
-    /// The folder of the results.
+    /// The path of the results folder.
     pub(super) fn path(&self) -> PathBuf {
         self.root.join(&self.name)
     }
 
-    /// Makes the folder of a series in this place. `Ok(None)` where it cannot be made and need not.
+    /// Creates the folder of a series in this place. `Ok(None)` if that fails and results are optional.
     pub(super) fn make_series(&self, run: &ResolvedRun) -> Result<Option<SeriesFolder>, Failure> {
         optional(SeriesFolder::create(&self.root, &self.name), run, self.chosen_by)
             .map_err(|error| Failure::storage(error.to_string()))
     }
 
-    /// The place of a run of a series.
+    /// The place of one run of a series.
     pub(super) fn of_repeat(&self, series: &SeriesFolder, number: u32) -> Place {
         Place { name: series.name_of(number), ..self.clone() }
     }
 }
 
-/// A storage error as a warning, where the run says that the figures count without a folder. The error names the setting that chose the
-/// place.
+/// Turns a storage error into a warning if the run's results are optional. The error names the setting that chose the place.
 pub(super) fn optional<T>(
     stored: Result<T, StorageError>,
     run: &ResolvedRun,
@@ -95,16 +92,16 @@ pub(super) fn optional<T>(
     }
 }
 
-/// A results folder that waits for its report, or the reason why there is none.
+/// A results folder that waits for its report, or no folder.
 pub(super) enum Store {
-    /// None is kept: it is not wanted, or cannot be and need not.
+    /// No folder: it is not wanted, or it is optional and cannot be created.
     Off,
-    /// It is begun.
+    /// The folder exists.
     Open { folder: Box<Folder>, root: PathBuf, local: bool, chosen_by: ChosenBy },
 }
 
 impl Store {
-    /// Begins the folder, where one is wanted. The file system has to have room for the reports.
+    /// Creates the folder, if one is wanted. The file system must have room for the reports.
     pub(super) fn prepare(input: &Input, place: Option<Place>, now: Timestamp) -> Result<Store, Failure> {
         let Some(Place { root, name, local, chosen_by }) = place else { return Ok(Store::Off) };
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
@@ -127,8 +124,8 @@ impl Store {
         }
     }
 
-    /// Compares what the planned requests of a workload will write with the space that is free. Where the results need not be kept, too
-    /// little space is a warning.
+    /// Compares the size of the rows that the planned requests of a workload will need with the free space. If results are optional, too little space
+    /// is only a warning.
     pub(super) fn check_rows(
         &self,
         input: &Input,
@@ -157,12 +154,12 @@ impl Store {
         }
     }
 
-    /// Whether a folder is begun.
+    /// Whether a folder exists.
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Store::Open { .. })
     }
 
-    /// Where the files lie until the folder is whole; `None` where none is kept.
+    /// Where the files are until the folder is complete; `None` if no folder is stored.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Store::Off => None,
@@ -170,7 +167,7 @@ impl Store {
         }
     }
 
-    /// What is to be kept of each request for the report.
+    /// What to keep of each request for the report.
     pub(super) fn keep(&self, run: &ResolvedRun) -> Keep {
         match (self, run.per_request_records) {
             (Store::Off, _) | (_, PerRequestRecords::None) => Keep::Summary,
@@ -179,7 +176,7 @@ impl Store {
         }
     }
 
-    /// Takes the folder away again: nothing was measured.
+    /// Deletes the folder again: nothing was measured.
     pub(super) fn discard(self) {
         if let Store::Open { folder, .. } = self
             && let Err(error) = folder.discard()
@@ -188,7 +185,7 @@ impl Store {
         }
     }
 
-    /// Writes the report. `Ok(None)` where none is kept.
+    /// Writes the report. `Ok(None)` if none is stored.
     pub(super) fn write(
         self,
         parts: &Parts<'_>,
@@ -224,15 +221,15 @@ impl Store {
     }
 }
 
-/// What is known of a run before the plan of its requests.
+/// The known sizes of a run before its requests are planned.
 fn planned(input: &Input, workload: &Workload) -> Planned {
     let run = &input.run;
     let to_come = u64::from(run.repeat.saturating_sub(run.run.repeat_number.unwrap_or(1))) + 1;
     Planned::new(workload, to_come)
 }
 
-/// Whether there is room for the rows of a run whose results need not be kept: without them the reports are whole. Where the results are
-/// required, rows that do not fit fail the run.
+/// Whether there is room for the rows of a run with optional results: without rows the reports are still complete. If results are required, rows that
+/// do not fit fail the run.
 fn rows_fit(folder: &Path, records: &Records, run: &ResolvedRun) -> bool {
     if run.storage_required {
         return true;
@@ -251,7 +248,7 @@ fn page_of(document: &ReportDocument) -> io::Result<String> {
     page::run::render(document).map_err(io::Error::other)
 }
 
-/// The attempts before this one, the last one first. They follow one another: none writes to its folder any more.
+/// The attempts before this one, the latest first. Attempts never overlap: no earlier one still writes to its folder.
 pub(super) fn earlier_attempts(run: &RunIdentity) -> impl Iterator<Item = RunIdentity> {
     (1..run.attempt).rev().take(MAX_EARLIER).map(|attempt| RunIdentity { attempt, ..run.clone() })
 }

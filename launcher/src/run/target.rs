@@ -1,4 +1,4 @@
-//! [I/O] The target of the load: the given URL, or the simulated vLLM, which is started here on loopback.
+//! [I/O] The target of the load: the given URL, or the simulated vLLM, which starts here on loopback.
 
 use std::{net::Ipv4Addr, path::PathBuf, thread};
 
@@ -13,13 +13,13 @@ use tracing::info;
 use super::Failure;
 use simulator::{SimOptions, Simulator};
 
-/// Keeps the simulator running until it is dropped.
+/// Keeps the simulator running until drop.
 pub(crate) struct RunningSimulator {
     _end: oneshot::Sender<()>,
 }
 
-/// Returns the base URL of the target. A simulator runs on its own thread, so that it shares no runtime with the load; it
-/// writes the traces of its profiler into `profiler_dir`, and without one has no profiler.
+/// Returns the base URL of the target. A simulator runs on a separate thread, so that it shares no runtime with the load. It writes profiler traces
+/// into `profiler_dir`; without that folder it has no profiler.
 pub(crate) fn start(
     run: &ResolvedRun,
     model: Option<&str>,
@@ -64,7 +64,7 @@ pub(crate) fn start(
     Ok((format!("http://{address}"), Some(RunningSimulator { _end: end })))
 }
 
-/// A remark if the operator lets other runs send load to the target at the same time. A simulator in the launcher and a server of this run
+/// A remark if the operator allows other runs to send load to the target at the same time. A simulator in the launcher and a server for this run
 /// alone are never shared.
 pub(super) fn shared_remark(spec: &BenchmarkRunSpec, run: &ResolvedRun) -> Option<String> {
     let is_own = matches!(run.endpoint, Endpoint::Simulator(_))

@@ -12,15 +12,14 @@ use tracing::warn;
 use super::{measured::Measurement, options::RunOptions, outcome::Failure};
 use crate::input::Input;
 
-/// Writes the termination message, where one is wanted.
+/// Writes the termination message, if one is wanted.
 pub(super) fn leave_message(options: &RunOptions, envelope: impl FnOnce() -> Envelope) {
     if options.termination_log().is_some() {
         leave_text(options, &envelope().to_text());
     }
 }
 
-/// What stands in the termination message until there is a result. Without it the kubelet would take the end of the log, which may have
-/// words of a server.
+/// The termination message before there is a result. Without it the kubelet would take the end of the log, which may contain text from a server.
 pub(super) const ENDED_EARLY: &str = "ended before there was a result; the log of the pod has the reason";
 
 pub(super) fn leave_text(options: &RunOptions, text: &str) {
@@ -72,7 +71,7 @@ fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
 /// Writes the text of the termination message. A pipe without a reader gets a warning instead.
 pub(super) fn write(path: Option<&Path>, text: &str) {
     let Some(path) = path else { return };
-    // Without this flag, opening a pipe that nobody reads would wait without end.
+    // Without this flag, opening a pipe without a reader would block forever.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().write(true).create(true).truncate(true).custom_flags(flags).open(path);
     if let Err(error) = file.and_then(|mut it| it.write_all(text.as_bytes())) {

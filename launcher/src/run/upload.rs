@@ -1,4 +1,4 @@
-//! [I/O] The upload of the results folder: the bucket is tried before the load, and filled after it.
+//! [I/O] The upload of the results folder: the bucket is checked before the load, and written after it.
 
 use std::{fs, path::Path};
 
@@ -10,23 +10,23 @@ use super::{Failure, RunOptions, egress, signals};
 use crate::bucket::{Bucket, BucketError};
 use engine::{client::Resolver, stop::Stop};
 
-/// The largest file of an earlier attempt that is read back, in bytes: more than the report of the longest run has.
+/// Maximum size of a file of an earlier attempt that is downloaded, in bytes: more than the report of the longest run.
 const MAX_FILE: u64 = 256 << 20;
-/// More than a termination message has, in bytes.
+/// Maximum size of a termination message, in bytes, with reserve.
 const MAX_MESSAGE: u64 = 64 << 10;
 
-/// Where the results folder goes when it is whole.
+/// The destination of a complete results folder.
 pub(super) enum Destination {
-    /// It stays where it is written.
+    /// The folder stays where it was written.
     Here,
-    /// To a bucket that has been tried.
+    /// A bucket that was checked.
     Bucket(Box<Bucket>),
-    /// It would go to a bucket that cannot be used, and the figures count without it.
+    /// An unusable bucket, if results are optional.
     Nowhere,
 }
 
 impl Destination {
-    /// Tries the bucket, where results go to one.
+    /// Checks the bucket, if results go to one.
     pub(super) fn prepare(
         run: &ResolvedRun,
         options: &RunOptions,
@@ -57,7 +57,7 @@ impl Destination {
         !matches!(self, Destination::Nowhere)
     }
 
-    /// The bucket that a folder is still to be uploaded to.
+    /// The bucket for the upload.
     pub(super) fn bucket(&self) -> Option<&Bucket> {
         match self {
             Destination::Bucket(bucket) => Some(bucket),
@@ -66,7 +66,7 @@ impl Destination {
     }
 }
 
-/// Uploads a whole folder, and returns where it lies. `mark`: the file that is there only when all others are.
+/// Uploads a complete folder, and returns its location. `mark`: the file that appears only after all other files.
 pub(super) fn keep(bucket: &Bucket, stored: &Stored, mark: &str) -> Result<String, BucketError> {
     let uri = bucket.uri(&stored.name);
     let done = bucket.upload(&stored.path, &stored.name, mark)?;
@@ -74,7 +74,7 @@ pub(super) fn keep(bucket: &Bucket, stored: &Stored, mark: &str) -> Result<Strin
     Ok(uri)
 }
 
-/// What the termination message says until the upload has ended: a launcher that is killed meanwhile leaves its figures.
+/// The termination message until the upload has ended: it keeps the figures if the launcher is killed meanwhile.
 pub(super) fn unfinished(bucket: &Bucket, folder: &str) -> String {
     format!(
         "ended before its results were in {}; these are the figures of the load. Raise execution.gracePeriodSeconds if the run was stopped",
@@ -86,8 +86,8 @@ fn wanted<'a>(run: &'a ResolvedRun, options: &RunOptions) -> Option<&'a Upload> 
     run.upload.as_ref().filter(|_| run.store_results && options.in_pod() && !options.no_results)
 }
 
-/// Reads what an earlier attempt may have left in the bucket into the folder of results, so that it can be looked at as on a claim.
-/// What cannot be read is as if it were not there.
+/// Downloads results of an earlier attempt from the bucket into the results folder, so that they can be read as on a claim. Unreadable files are
+/// treated as missing.
 pub(super) fn fetch_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &RunIdentity) {
     let Some(upload) = wanted(run, options) else { return };
     let folder = earlier.attempt_name();
@@ -105,7 +105,7 @@ pub(super) fn fetch_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &R
     }
 }
 
-/// Takes away what was read of an earlier attempt.
+/// Deletes the downloaded files of an earlier attempt.
 pub(super) fn forget_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &RunIdentity) {
     if wanted(run, options).is_some() {
         remove(&options.results().join(earlier.attempt_name()));

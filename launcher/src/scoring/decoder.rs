@@ -1,23 +1,23 @@
-//! Turns token ids into text as transformers does. Pure.
+//! Decodes token ids into text like transformers. Pure.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use accuracy::clean_up;
 use tokenizer::Tokenizer;
 
-/// Turns token ids into text, on several threads.
+/// Decodes token ids into text, on several threads.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     tokenizer: &'a Tokenizer,
     cleans: bool,
-    /// Ids from this on have no token.
+    /// Token ids from this number on have no token.
     bound: u32,
-    /// Answers with such ids.
+    /// Number of answers with such ids.
     foreign: AtomicU64,
 }
 
 impl Decoder<'_> {
-    /// `cleans`: whether the spaces before punctuation go, as `clean_up_tokenization_spaces` asks.
+    /// `cleans`: whether to remove spaces before punctuation, like `clean_up_tokenization_spaces`.
     pub fn new(tokenizer: &Tokenizer, cleans: bool) -> Decoder<'_> {
         Decoder { tokenizer, cleans, bound: tokenizer.id_bound(), foreign: AtomicU64::new(0) }
     }
@@ -35,7 +35,7 @@ impl Decoder<'_> {
         Ok(if self.cleans { clean_up(&text) } else { text })
     }
 
-    /// Why the decoded texts may not be the model's; `None`: the tokenizer knew every id.
+    /// Why the decoded texts may differ from the model's; `None`: the tokenizer knew every id.
     pub fn doubt(&self) -> Option<String> {
         let foreign = self.foreign.load(Ordering::Relaxed);
         let bound = self.bound;

@@ -1,4 +1,4 @@
-//! [I/O] Reads what answers are scored with: the expected answers and Punkt's tables.
+//! [I/O] Reads the data for scoring answers: the expected answers and Punkt's tables.
 
 use files::{file_digest::FileDigest, user_file};
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use anyhow::Context as _;
 use data_sets::columns::{Label, read_columns};
 use tracing::warn;
 
-/// The variable of the environment that names the folder of Punkt's tables.
+/// The environment variable that names the folder of Punkt's tables.
 pub const PUNKT_VARIABLE: &str = "PUNKT_DATA";
-/// The most bytes of one of Punkt's tables.
+/// Maximum size of one of Punkt's tables, in bytes.
 const MAX_TABLE: u64 = 4 << 20;
 
-/// The folder of Punkt's tables that the environment names.
+/// The folder of Punkt's tables from the environment.
 pub(super) fn punkt_folder() -> Option<PathBuf> {
     std::env::var_os(PUNKT_VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from)
 }
 
-/// Reads Punkt's tables. `named`: what named the folder, for messages.
+/// Reads Punkt's tables. `named`: the source of the folder name, for messages.
 ///
 /// # Errors
-/// A table cannot be read, or is another one than the reference's.
+/// A table cannot be read, or differs from the reference's table.
 pub fn tables(folder: &Path, named: &str) -> anyhow::Result<Punkt> {
     let read = |name: &'static str| user_file::read(&folder.join(name), MAX_TABLE);
     Punkt::read(read).with_context(|| format!("cannot use the folder {} of {named}", folder.display()))
 }
 
-/// Reads the expected answers of a data set in any format that requests can have, by their samples. `column`: the one that has them; `None`: the
-/// one that the check knows.
+/// Reads the expected answers of a data set by sample, in any format that requests can have. `column`: the column with the answers; `None`: the
+/// check's default column.
 ///
 /// # Errors
 /// The file cannot be read, or a row lacks the column.

@@ -1,6 +1,6 @@
-//! Scores the answers of a run: reads what they are scored with before the load, and makes of the kept answers figures, a verdict and files.
+//! Scores the answers of a run: reads the scoring data before the load, and converts the kept answers into figures, a verdict and files.
 //!
-//! The crate `accuracy` computes; this module reads files and knows of stages, samples and rows. `mmlu` scores the answers to questions.
+//! The crate `accuracy` computes; this module reads files and knows stages, samples and rows. `mmlu` scores the answers to questions.
 
 mod decoder;
 mod materials;
@@ -44,19 +44,19 @@ use workload_profiles::{
 pub use decoder::Decoder;
 pub use materials::{PUNKT_VARIABLE, expected, tables};
 
-/// The name that LoadGen gives the log of answers.
+/// LoadGen's name for the log of answers.
 const LOG: &str = "mlperf_log_accuracy.json";
 
-/// What the answers of a run are scored with.
+/// The data for scoring the answers of a run.
 pub(crate) struct Scoring {
     wanted: Wanted,
     benchmark: Benchmark,
     expected: Vec<Expected>,
     data_set: FileDigest,
-    /// `None`: the text is scored that the server sends.
+    /// The model's tokenizer. `None`: the server's text is scored.
     model: Option<ModelFolder>,
     punkt: Option<Punkt>,
-    /// Answers of the last load whose ids the launcher made of their text.
+    /// Answers of the last load for which the launcher computed token ids from text.
     encoded: AtomicU64,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Scored {
 }
 
 impl Scoring {
-    /// Reads what the answers of a workload are scored with; `None`: they are not scored. Call it before the load.
+    /// Reads the data for scoring the answers of a workload; `None`: they are not scored. Call it before the load.
     ///
     /// # Errors
     /// A file cannot be used.
@@ -84,7 +84,7 @@ impl Scoring {
         let file =
             file.ok_or_else(|| anyhow!("accuracy needs a file of expected answers; name it in accuracy.dataSet"))?;
         let path = file.as_path();
-        // The prompts were read from it, and a pipe can be read once.
+        // The prompts were already read from it, and a pipe can be read only once.
         let rows = match path.is_file() || path.is_dir() || !path.exists() {
             true => expected(path, benchmark, wanted.expected.as_deref()),
             false => {
@@ -115,7 +115,7 @@ impl Scoring {
         Ok(Some(Scoring { wanted, benchmark, expected, data_set, model, punkt, encoded }))
     }
 
-    /// Makes token ids of the texts of answers whose server sent none, so that logs have ids.
+    /// Computes token ids for the texts of answers without ids, so that logs contain ids.
     pub(crate) fn add_ids(&self, recorder: &mut Recorder) {
         let Some(ModelFolder { tokenizer, .. }) = &self.model else { return };
         self.encoded.store(0, Ordering::Relaxed);
@@ -139,7 +139,7 @@ impl Scoring {
         }
     }
 
-    /// Scores the answers that a load kept. `tests`: those of its LoadGen tests.
+    /// Scores the answers that a load kept. `tests`: the load's LoadGen tests.
     ///
     /// # Errors
     /// An answer cannot be scored, or there is none.
@@ -192,7 +192,7 @@ impl Scoring {
         Ok(Scored { accuracy, files })
     }
 
-    /// What a run has whose answers cannot be scored: no verdict where limits ask for one.
+    /// The result if the answers cannot be scored: no verdict if limits require one.
     pub(crate) fn unscored(&self) -> Scored {
         let limits: Vec<AccuracyLimit> =
             self.limits().into_iter().map(|limit| limit_of(Judged { limit, value: None, met: None })).collect();
@@ -200,7 +200,7 @@ impl Scoring {
         let accuracy = Accuracy {
             check: self.wanted.check.clone(),
             verdict,
-            // The cause may have words of a file.
+            // The cause may contain text from a file.
             reasons: vec!["the answers cannot be scored; the launcher's log says why".to_owned()],
             figures: Vec::new(),
             limits,
@@ -214,7 +214,7 @@ impl Scoring {
         Scored { accuracy, files: Vec::new() }
     }
 
-    /// Scores answers; each score as a line of JSON.
+    /// Scores answers; returns each score as a line of JSON.
     fn outcome(&self, kept: &[&KeptOutput], decoder: Option<&Decoder<'_>>) -> anyhow::Result<(Outcome, Vec<u8>)> {
         let scorer = Scorer {
             benchmark: self.benchmark,
@@ -253,7 +253,7 @@ impl Scoring {
         }
     }
 
-    /// What the figures are held against.
+    /// The limits for the figures.
     fn limits(&self) -> Vec<Limit> {
         match &self.wanted.limits {
             AccuracyLimits::OfBenchmark => self.benchmark.limits(self.wanted.check.ends_with("-99.9")),
@@ -265,7 +265,7 @@ impl Scoring {
         }
     }
 
-    /// The samples that the limits hold for; `None`: any number.
+    /// The number of samples for which the limits hold; `None`: any number.
     fn samples(&self) -> Option<u64> {
         self.benchmark.samples().filter(|_| self.wanted.limits == AccuracyLimits::OfBenchmark)
     }
@@ -282,7 +282,7 @@ impl Scoring {
         }
     }
 
-    /// How texts and ids belong together.
+    /// Describes how texts and ids are related.
     fn ids(&self) -> String {
         let encoded = self.encoded.load(Ordering::Relaxed);
         match (&self.model, encoded) {
@@ -359,7 +359,7 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A limit as reports have it.
+/// A limit in the form of reports.
 fn limit_of(it: Judged) -> AccuracyLimit {
     AccuracyLimit {
         figure: it.limit.key.to_owned(),
@@ -375,7 +375,7 @@ fn causes(error: &anyhow::Error) -> String {
     with_causes(error)
 }
 
-/// Which stages have answers that count: of LoadGen tests those with the mode accuracy.
+/// Which stages have answers that count: for LoadGen tests, the stages with accuracy mode.
 fn counted_stages(workload: &Workload) -> Vec<bool> {
     let counts = |load: &Load| match load {
         Load::LoadGen { phase, .. } => matches!(phase, Phase::Accuracy { .. }),
@@ -384,12 +384,12 @@ fn counted_stages(workload: &Workload) -> Vec<bool> {
     workload.stages.iter().map(|it| counts(&it.load)).collect()
 }
 
-/// Token ids as an accuracy log has them.
+/// Token ids in the form of an accuracy log.
 fn bytes(ids: &[u32]) -> Vec<u8> {
     ids.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-/// The answers of a load without LoadGen tests, as an accuracy log has them; text as UTF-8 where there are no ids.
+/// The answers of a load without LoadGen tests, in the form of an accuracy log; as UTF-8 text if there are no ids.
 fn entries(kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
     let entry = |(number, it): (u64, &&KeptOutput)| {
         let ids = &it.output.token_ids;
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(plain, workload_profiles::workload::PLAIN_CHECKS);
     }
 
-    /// The figures that a check computes, or says that it cannot, of one answer to each kind of its rows.
+    /// The figures that a check computes, or reports as missing, from one answer per kind of row.
     fn figures_of(benchmark: Benchmark) -> Vec<&'static str> {
         let kinds = [
             "OpenOrca",
@@ -502,7 +502,7 @@ mod tests {
         let ids: Vec<Vec<u32>> = recorder.outputs.iter().map(|it| it.output.token_ids.clone()).collect();
         assert_eq!(ids, [vec![7], tokenizer.ids("the text").unwrap(), Vec::new()]);
         assert!(scoring.ids().starts_with("the server sent no token ids of 1 answers"), "{}", scoring.ids());
-        // The next run of a series counts its own.
+        // The next run of a series has its own count.
         scoring.add_ids(&mut recorder);
         assert_eq!(scoring.ids(), "the token ids that the server sent are decoded by the tokenizer");
     }

@@ -19,9 +19,9 @@ pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 #[derive(Debug)]
 pub(super) struct LiveLoad {
     progress: Arc<Progress>,
-    /// The names of the stages, in the order in which they run.
+    /// The names of the stages, in running order.
     stages: Vec<String>,
-    /// Successes as they were last told. The counters are not read at one instant, and a counter must not go down.
+    /// The last reported number of successes. The counters are not read at one instant, and a counter must not decrease.
     succeeded: AtomicU64,
 }
 
@@ -92,20 +92,20 @@ fn stage(page: &mut Page, LiveLoad { progress, stages, .. }: &LiveLoad) {
 
 const GAUGE: &str = "gauge";
 const COUNTER: &str = "counter";
-/// What every name begins with.
+/// The prefix of every name.
 const PREFIX: &str = "benchwright";
 
 #[derive(Default)]
 struct Page(String);
 
-/// The metrics of one name.
+/// The metrics with one name.
 struct Family<'a> {
     text: &'a mut String,
     name: &'static str,
 }
 
 impl Page {
-    /// Begins the metrics of a name. `help` holds neither a line break nor a backslash.
+    /// Begins the metrics with a name. `help` contains neither a line break nor a backslash.
     fn family(&mut self, name: &'static str, kind: &str, help: &str) -> Family<'_> {
         self.0.push_str(&format!("# HELP {PREFIX}_{name} {help}\n# TYPE {PREFIX}_{name} {kind}\n"));
         Family { text: &mut self.0, name }

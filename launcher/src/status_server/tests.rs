@@ -87,16 +87,16 @@ fn metrics_tell_the_load_that_runs_and_none_before() {
 
     assert_the_dashboard_shows_all(&text);
 
-    // The number of a stage is not known: a part of the whole would be too small.
+    // The size of a stage is unknown: a fraction of the whole would be too small.
     set(&progress.undecided_stages, 1);
     assert!(!get(address, "/metrics").contains("requests_planned"));
 
-    // A failure that is counted before it has ended must not lower the successes.
+    // A failure that is counted before its request has ended must not decrease the successes.
     set(&progress.not_ok.failed, 4);
     assert!(get(address, "/metrics").contains("{outcome=\"succeeded\"} 25\n"));
 }
 
-/// The dashboard of the chart names every metric of a launcher, and no other. The test of the operator looks at the operator's.
+/// The chart's dashboard shows every metric of a launcher, and no other. The operator's test checks the operator's metrics.
 fn assert_the_dashboard_shows_all(text: &str) {
     let dashboard = include_str!("../../../charts/benchwright/files/dashboard.json");
     let words = dashboard.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');

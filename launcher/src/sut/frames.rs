@@ -3,9 +3,9 @@
 
 use ::frames::{Frame, TooLong, write};
 
-/// The version of the frames. Both sides send theirs first. A side that gets another version ends.
+/// The version of the frames. Both sides send their version first. A side that receives another version exits.
 pub const VERSION: u16 = 1;
-/// The longest frame that is read, in bytes. It holds 65,535 samples.
+/// The maximum size of a frame in bytes: room for 65,535 samples.
 pub const MAX_FRAME: usize = 1 << 20;
 
 const HELLO: u8 = 1;
@@ -124,7 +124,7 @@ pub fn done(into: &mut Vec<u8>, id: u64, took_ns: u64, token_ids: &[u32]) {
     });
 }
 
-/// Adds the frame for a sample that failed.
+/// Adds the frame for a failed sample.
 pub fn failed(into: &mut Vec<u8>, id: u64, why: &str) {
     write(into, FAILED, |content| {
         content.extend(id.to_le_bytes());
@@ -132,7 +132,7 @@ pub fn failed(into: &mut Vec<u8>, id: u64, why: &str) {
     });
 }
 
-// The client bounds answers far below the 4 GiB of a frame.
+// The client limits answers far below the 4 GiB of a frame.
 fn numbers(content: &mut Vec<u8>, numbers: &[u32]) {
     content.extend(numbers.iter().flat_map(|it| it.to_le_bytes()));
 }
@@ -156,7 +156,7 @@ mod tests {
         bytes
     }
 
-    /// Bytes that come in pieces of these lengths, the last of all that are left.
+    /// Decodes bytes that arrive in pieces of these lengths; the last piece is the rest.
     fn check(bytes: &[u8], pieces: &[usize]) -> Result<Vec<Message>, FrameError> {
         let (mut decoder, mut found, mut rest) = (Decoder::default(), Vec::new(), bytes);
         for length in pieces.iter().copied().chain([usize::MAX]) {

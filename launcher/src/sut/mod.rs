@@ -1,9 +1,8 @@
 //! [I/O] Answers the samples of MLCommons' own LoadGen, which issues the load itself.
 //!
-//! Official MLPerf results need the official library, which is C++ and calls its system under test in its own process.
-//! `launcher/mlperf/bridge` is that system in Python. It sends every sample to this command over one pipe, and receives the tokens over
-//! another (`frames`). The request of a sample is sent when its frame arrives. Schedule, recorder, analysis and report are
-//! deliberately absent: the library does their work.
+//! Official MLPerf results need the official library, which is C++ and calls its system under test in its own process. `launcher/mlperf/bridge` is
+//! that system in Python. It sends every sample to this command over one pipe, and receives the tokens over another pipe (`frames`). The request of a
+//! sample is sent when its frame arrives. Schedule, recorder, analysis and report are deliberately absent: the library does their work.
 
 mod frames;
 mod outbox;
@@ -36,7 +35,7 @@ use sample_answerer::{SampleAnswerer, Tally};
 use serve::Incoming;
 use tracing::{info, warn};
 
-/// The default for the largest number of requests in flight. Each has a connection.
+/// The default maximum number of requests in flight. Each has a connection.
 const MAX_IN_FLIGHT: u32 = 4096;
 
 /// The arguments of `benchwright sut`.
@@ -44,9 +43,9 @@ const MAX_IN_FLIGHT: u32 = 4096;
 pub struct SutOptions {
     /// What to run. Its target, model, API, requests, sampling and timeouts are used; its load is not.
     pub source: Option<RunSource>,
-    /// Arguments that change the file.
+    /// Arguments that modify the file.
     pub local: LocalOptions,
-    /// The largest number of requests in flight. `None`: the bound of the profile, or 4096.
+    /// The maximum number of requests in flight. `None`: the bound of the profile, or 4096.
     pub max_in_flight: Option<u32>,
     /// Whether an answer without a first token fails.
     pub first_tokens: bool,

@@ -1,4 +1,4 @@
-//! What is to be written to the LoadGen program: whatever came together is written together.
+//! Output for the LoadGen program: frames that arrive together are written together.
 
 use std::{
     mem,
@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// No request is sent while more bytes than this wait: the program does not read. Answers under way may add theirs.
+/// No request is sent while more bytes than this wait, because the program does not read. Answers in flight may still add bytes.
 const MAX_WAITING: usize = 64 << 20;
 
 /// Frames that wait for the pipe, in order.
@@ -31,7 +31,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Nothing more is added.
+    /// Closes the outbox: no frames are added afterwards.
     pub(super) fn close(&self) {
         self.state().closed = true;
         self.filled.notify_one();
@@ -48,7 +48,7 @@ impl Outbox {
         }
     }
 
-    /// Waits for frames and moves all of them to `batch`, which is empty; `false` when there will be none any more.
+    /// Waits for frames and moves all of them to the empty `batch`; `false` when there are none and will be none.
     pub(super) async fn take(&self, batch: &mut Vec<u8>) -> bool {
         loop {
             {
@@ -67,7 +67,7 @@ impl Outbox {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Frames are whole before anything can panic.
+        // Frames are complete before anything can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! [I/O] Answers one sample: sends its request, reports its first token and its answer.
+//! [I/O] Answers one sample: sends its request, and reports its first token and its answer.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -89,7 +89,7 @@ impl SampleAnswerer {
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
-        // Every change is complete, so that a panic elsewhere leaves a consistent tally.
+        // Every change is complete, so a panic elsewhere leaves a consistent tally.
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -136,7 +136,7 @@ impl SampleAnswerer {
         let took = end.saturating_sub(sent.unwrap_or(end));
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.outbox.add(|it| {
-            // The first tokens had no text, so that no event reported them.
+            // The first tokens had no text, so no event reported them.
             if !told.load(Ordering::Relaxed) {
                 frames::first(it, sample.id, &output.token_ids[..output.first]);
             }

@@ -21,7 +21,7 @@ use super::{
 };
 use engine::issue::{check_join, poll_and_spawn};
 
-/// The largest number of waiting samples, 64 MB. With more the pipe is not read.
+/// Maximum number of waiting samples, 64 MB. Above it the pipe is not read.
 const MAX_WAITING: usize = 4_000_000;
 /// Number of requests that are sent before the runtime reads sockets again.
 const MAX_AT_ONCE: usize = 16;
@@ -77,7 +77,7 @@ fn own(fd: impl AsFd) -> io::Result<OwnedFd> {
     fd.as_fd().try_clone_to_owned()
 }
 
-/// Answers all samples. At most `most` requests are in flight; other samples wait in order.
+/// Answers all samples. At most `most` requests are in flight; further samples wait in order.
 pub(super) async fn serve(
     answerer: &Arc<SampleAnswerer>,
     mut incoming: Incoming,
@@ -114,7 +114,7 @@ fn wrote(written: Result<Result<(), SutError>, JoinError>) -> Result<(), SutErro
     written.unwrap_or_else(|error| Err(SutError::Pipe("stdout", io::Error::other(error))))
 }
 
-/// Sends waiting samples as far as the limits allow. Returns their number.
+/// Sends waiting samples up to the limits. Returns their number.
 fn send(
     answerer: &Arc<SampleAnswerer>,
     waiting: &mut VecDeque<Sample>,
@@ -149,7 +149,7 @@ async fn write(outbox: Arc<Outbox>, mut pipe: pipe::Sender) -> Result<(), SutErr
     }
 }
 
-/// Returns when the program has closed its pipe. Waiting for a failed write would take until the next answer.
+/// Returns when the program has closed its pipe. Otherwise the closed pipe would be noticed only with the next answer.
 pub(super) async fn reader_gone(pipe: &pipe::Sender) -> SutError {
     let source = match pipe.ready(Interest::ERROR).await {
         Ok(_) => io::ErrorKind::BrokenPipe.into(),

@@ -1,4 +1,4 @@
-//! The lines of a log, one after the other -> its last start.
+//! The lines of a log, in order -> its last start.
 
 use std::sync::LazyLock;
 
@@ -21,15 +21,15 @@ use crate::{
     texts::TEXTS,
 };
 
-/// Processes of a server that are kept apart. The largest deployments have a hundred.
+/// Maximum number of server processes that are tracked separately. The largest deployments have a hundred.
 const MAX_PROCESSES: usize = 256;
-/// Changes of the sleep mode that are kept.
+/// Maximum number of sleep mode changes that are kept.
 const MAX_SLEEP_WAKE: usize = 1000;
 const MAX_GPUS: usize = 64;
-/// Bytes of a version, a load format or a name of a model.
+/// Maximum length of a version, a load format or a model name, in bytes.
 const MAX_WORD: usize = 256;
 
-/// The end of a serialization by tensorizer, which llm-d-benchmark runs in the same container before the server.
+/// The texts around the name at the end of a serialization by tensorizer. llm-d-benchmark runs it in the same container before the server.
 const SERIALIZATION: [&str; 2] = ["End model ", " serialization"];
 const GPUS_BEGIN: &str = "--- gpu scenario start name:";
 const GPUS_END: &str = "--- gpu scenario end name:";
@@ -40,7 +40,7 @@ static PATTERNS: LazyLock<AhoCorasick> =
 pub(crate) struct Collector<'a> {
     reference: &'a Zoned,
     start: Start,
-    /// What follows the ready server: it belongs to the next start, if there is one.
+    /// What follows after the server is ready: it belongs to the next start, if there is one.
     after: Option<Start>,
     gpus: Vec<Gpu>,
     is_in_gpus: bool,
@@ -56,9 +56,9 @@ pub(crate) struct Collector<'a> {
 struct Start {
     engine: Option<ServerEngine>,
     version: Option<String>,
-    /// The kinds of beginnings that were seen: the banner, and rows of the table.
+    /// The kinds of start lines seen so far: the banner, and rows of the table.
     begun: Vec<(usize, Option<Process>)>,
-    /// The time of the best of them.
+    /// The time of the best start line.
     started: Option<(u8, Timestamp)>,
     is_ready: bool,
     ready: Option<Timestamp>,
@@ -75,7 +75,7 @@ struct Start {
     failures: Failures,
 }
 
-/// The number of the banner among the kinds of beginnings, which no row of the table has.
+/// The index of the banner among the start lines; no row of the table has it.
 const BANNER: usize = usize::MAX;
 
 impl<'a> Collector<'a> {
@@ -199,18 +199,18 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// A line and what was found in it.
+/// A line and the matches in it.
 struct Seen<'a> {
     parts: &'a Parts<'a>,
-    /// Rows of the table.
+    /// Indices of the matching rows of the table.
     hits: &'a [usize],
     begins: &'a [usize],
     at: Option<Timestamp>,
     line: u64,
 }
 
-/// The rows of the table that a line has, in the order of the table. Most rows count only where they begin the message: a log may
-/// repeat the prompts of requests, which have any texts.
+/// The rows of the table that match a line, in the order of the table. Most rows match only at the beginning of the message: a log may contain the
+/// prompts of requests, which may have any text.
 fn hits(parts: &Parts<'_>) -> Vec<usize> {
     let mut hits = Vec::new();
     for found in PATTERNS.find_overlapping_iter(parts.text) {
@@ -225,12 +225,12 @@ fn hits(parts: &Parts<'_>) -> Vec<usize> {
     hits
 }
 
-/// Whether this is nothing, or a tag such as `[backbone] `.
+/// Whether this is empty, or a tag such as `[backbone] `.
 fn is_tag(text: &str) -> bool {
     text.is_empty() || text.strip_prefix('[').and_then(|it| it.strip_suffix("] ")).is_some_and(|it| !it.contains(']'))
 }
 
-/// The version in vLLM's banner, which is drawn with blocks.
+/// The version in vLLM's banner, which is drawn with block characters.
 fn banner<'a>(parts: &Parts<'a>) -> Option<&'a str> {
     let (drawing, version) = parts.message().split_once("version ")?;
     let is_drawn = drawing.contains(|it| ('\u{2580}'..='\u{259f}').contains(&it));
@@ -238,7 +238,7 @@ fn banner<'a>(parts: &Parts<'a>) -> Option<&'a str> {
     (is_drawn && version.starts_with(|it: char| it.is_ascii_digit())).then_some(version)
 }
 
-/// The name under which the first of the arguments serve a model.
+/// The name under which the model is served, from the first argument that has one.
 fn served(args: &Map<String, Value>) -> Option<String> {
     let name = match args.get("served_model_name") {
         Some(Value::Array(names)) => names.first().and_then(Value::as_str),
@@ -250,7 +250,7 @@ fn served(args: &Map<String, Value>) -> Option<String> {
 }
 
 impl Start {
-    /// Whether this beginning is that of another start: the server was ready or failed before, or the same process begins twice.
+    /// Whether this start line begins another start: the server was ready or failed before, or the same process starts twice.
     fn begins_again(&self, kind: usize, process: Option<&Process>) -> bool {
         if self.is_ready {
             return true;
@@ -261,13 +261,13 @@ impl Start {
         self.begun.iter().any(same)
     }
 
-    /// What the lines before the beginning of a start say of it, where they follow an earlier start that served.
+    /// What the lines before a start line contribute to its start, if they follow an earlier start that served.
     fn before_begin(self) -> Start {
         let processes = self.processes.into_iter().map(ProcessSteps::before_begin).collect();
         Start { processes, ..Start::default() }
     }
 
-    /// Returns whether a process past the bound was seen.
+    /// Returns whether a process beyond the limit was seen.
     fn observe(&mut self, seen: &Seen<'_>) -> bool {
         if self.first_line.is_none() {
             self.first_line = seen.at;
@@ -306,10 +306,10 @@ impl Start {
         }
     }
 
-    /// Marks the bounds of steps in the process of the line. Returns false where it has no place any more.
+    /// Records the step boundaries of a line in its process. Returns false if there are too many processes.
     fn steps(&mut self, seen: &Seen<'_>) -> bool {
         let of = seen.parts.process.as_ref();
-        // A process may change its name, but not its number.
+        // A process may change its name, but not its process id.
         let is_same = |it: &ProcessSteps| match (&it.process, of) {
             (Some(known), Some(now)) => match (known.pid, now.pid) {
                 (Some(known), Some(now)) => known == now,
@@ -404,7 +404,7 @@ impl Start {
         }
     }
 
-    /// Values that stand within a line: the load format, the model, the version.
+    /// Values within a line: the load format, the model, the version.
     fn words(&mut self, seen: &Seen<'_>) {
         let text = seen.parts.text;
         if self.load_format.is_none()
@@ -458,7 +458,7 @@ impl Start {
     }
 }
 
-/// The value behind a key, up to the comma.
+/// The value after a key, up to the comma.
 fn setting<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(key)?;
     let (value, _) = rest.split_once(',')?;

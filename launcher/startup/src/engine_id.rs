@@ -1,4 +1,4 @@
-//! An engine in JSON: its id, such as `vllm`. Only engines that have texts of their own in a log.
+//! An engine in JSON: its id, such as `vllm`. Only engines with their own log texts.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! The last words of a server that did not become ready.
+//! The last lines of a server that did not become ready.
 
 use crate::{
     line::Parts,
@@ -7,7 +7,7 @@ use crate::{
 };
 
 const TRACEBACK: &str = "Traceback (most recent call last)";
-/// Lines with which a program ends that has no traceback: `vllm: error: unrecognized arguments`, `exec: "vllm": not found`.
+/// The last line of a program that fails without a traceback: `vllm: error: unrecognized arguments`, `exec: "vllm": not found`.
 const FATAL: [&str; 6] = [
     ": error: ",
     "EngineCore failed to start",
@@ -17,14 +17,14 @@ const FATAL: [&str; 6] = [
     "executable file not found",
 ];
 
-/// What speaks for a failed start. A later traceback of another process does not count: it is a consequence of the first one.
+/// Evidence for a failed start. A later traceback of another process does not count: it is a consequence of the first one.
 #[derive(Default)]
 pub(crate) struct Failures {
-    /// A line of the level ERROR, without a traceback. It need not be the end.
+    /// A line of level ERROR without a traceback. The server may continue after it.
     error: Option<Words>,
     /// The exception that ended a process.
     exception: Option<Words>,
-    /// The process whose traceback is being read, and whether the lines after its first one have no prefix, as those of SGLang.
+    /// The process of the current traceback, and whether its later lines have no prefix, as in SGLang.
     traceback: Option<(Option<Process>, bool)>,
 }
 
@@ -52,12 +52,12 @@ impl Failures {
             }
             return;
         }
-        // A warning may show a traceback of what was caught.
+        // A warning may show the traceback of a caught exception.
         let is_sglang = !is_undated && parts.text.starts_with('[');
         if parts.message().contains(TRACEBACK) && (parts.is_error || is_undated || is_sglang) {
             self.traceback = Some((parts.process.clone(), is_sglang));
         } else if (parts.is_error || is_undated) && FATAL.iter().any(|it| parts.text.contains(it)) {
-            // The words of the engine's core come before its traceback, which says more.
+            // The engine core logs an error line before its traceback, which is more specific.
             if parts.is_error {
                 self.error.get_or_insert_with(|| words(parts.message()));
             } else {
@@ -77,8 +77,8 @@ impl Failures {
     }
 }
 
-/// Whether this ends a traceback: `ValueError: no`, `torch.OutOfMemoryError: CUDA out of memory`, `KeyboardInterrupt`. The lines of
-/// a traceback before it are indented.
+/// Whether this ends a traceback: `ValueError: no`, `torch.OutOfMemoryError: CUDA out of memory`, `KeyboardInterrupt`. Earlier lines of a traceback
+/// are indented.
 fn is_exception(message: &str) -> bool {
     if message.starts_with(char::is_whitespace) || message.contains(TRACEBACK) {
         return false;

@@ -1,4 +1,4 @@
-//! A line of a log, taken apart: time, process, level, message.
+//! A log line, split into time, process, level and message.
 
 use std::borrow::Cow;
 
@@ -7,11 +7,11 @@ use crate::{
     startup::Process,
 };
 
-/// Where a process may stand in a line without a time stamp: behind the prefix of a container at most.
+/// Where the process may appear in a line without a time stamp: at most after the prefix of a container.
 const PROCESS_WITHIN: usize = 128;
-/// The longest name of a process that is kept.
+/// The maximum length of a process name.
 const MAX_NAME: usize = 64;
-/// Where the name of the source file may end, which stands before the message.
+/// Where the name of the source file may end; it precedes the message.
 const SOURCE_WITHIN: usize = 160;
 
 /// A line without colours.
@@ -19,9 +19,9 @@ pub(crate) struct Parts<'a> {
     pub stamp: Option<Stamp>,
     pub process: Option<Process>,
     pub is_error: bool,
-    /// All of the line.
+    /// The whole line.
     pub text: &'a str,
-    /// Where in it the message begins: what the program wants to say, with its indentation.
+    /// Where the message begins, with its indentation.
     pub message_at: usize,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The text without the escape sequences that colour a terminal.
+/// The text without terminal colour codes.
 pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
@@ -50,7 +50,7 @@ pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
 }
 
 pub(crate) fn take_apart(text: &str) -> Parts<'_> {
-    // A blank behind the prefix is no part of the message.
+    // A space after the prefix does not belong to the message.
     let behind = |at: usize| at + usize::from(text[at..].starts_with(' '));
     let Some(found) = stamp::find(text) else {
         let end = text.floor_char_boundary(PROCESS_WITHIN);
@@ -96,7 +96,7 @@ fn bracketed(text: &str) -> Option<(Process, usize)> {
     Some((Process { name, pid: number }, close + 1))
 }
 
-/// At most so many bytes of a text.
+/// At most `most` bytes of a text.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }

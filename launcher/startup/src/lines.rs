@@ -2,20 +2,19 @@
 
 use std::io::{self, BufRead};
 
-/// Bytes of a line that are looked at. The longest line that counts is the one with the engine's settings: 5 KB of vLLM 0.32, 16 KB of
-/// SGLang.
+/// Bytes of a line that are read. The longest relevant line contains the engine's settings: 5 KB for vLLM 0.32, 16 KB for SGLang.
 pub const MAX_LINE: usize = 64 << 10;
 
 /// A line without its end.
 pub(crate) struct RawLine {
-    /// Its number in the file, from 1. A progress bar, which returns to the start of its line, has one number.
+    /// Its line number in the file, from 1. A progress bar, which returns to the start of its line, has one number.
     pub number: u64,
     pub text: String,
     /// Whether it was longer than [`MAX_LINE`].
     pub is_cut: bool,
 }
 
-/// Reads lines. A carriage return ends one as a line feed does, because progress bars are written so.
+/// Reads lines. A carriage return ends a line like a line feed, because progress bars use it.
 pub(crate) struct Lines<R> {
     input: R,
     number: u64,
@@ -26,7 +25,7 @@ impl<R: BufRead> Lines<R> {
         Lines { input, number: 1 }
     }
 
-    /// The next line that is not empty; `None`: the log is at its end.
+    /// The next non-empty line; `None` at the end of the log.
     pub fn next(&mut self) -> io::Result<Option<RawLine>> {
         let mut line = Vec::new();
         let mut is_cut = false;

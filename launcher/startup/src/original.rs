@@ -1,5 +1,5 @@
-//! `result.yaml` of llm-d-benchmark's nop, version 0.1: its keys, with our values. What is not known is left out, where the original has
-//! zeros and empty texts.
+//! `result.yaml` of llm-d-benchmark's nop, version 0.1: its keys with our values. Unknown values are left out; the original has zeros and empty
+//! texts.
 
 use crds::server_engine::startup_log::{Figure, StepName};
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ pub struct Server<'a> {
     pub startup: &'a Startup,
 }
 
-/// The document. The scenario is that of the first server; `time` goes from the first start to the last server that was ready.
+/// The document. The scenario is the first server's; `time` spans from the first start to the last server that was ready.
 pub fn result(servers: &[Server<'_>]) -> Value {
     let mut result = object([("version", Some(json!("0.1"))), ("scenario", Some(scenario(servers)))]);
     result.insert("vllm_metrics".into(), servers.iter().map(metrics).collect());
@@ -31,7 +31,7 @@ pub fn result(servers: &[Server<'_>]) -> Value {
     result.into()
 }
 
-/// The entries that have a value.
+/// The entries with a value.
 fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Map<String, Value> {
     entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
@@ -79,7 +79,7 @@ fn metrics(server: &Server<'_>) -> Value {
         ("time", figure(Figure::MemoryProfilingSeconds)),
         ("available_kv_cache", figure(Figure::KvCacheGib)),
     ]);
-    // Only one of the two is filled.
+    // Only one of the two has a value.
     let cached = figure(Figure::LoadCompiledGraphSeconds);
     let compiled = figure(Figure::CompileGraphSeconds).filter(|_| cached.is_none());
     let sleep_wake = startup.sleep_wake.iter().map(|it| -> Value {

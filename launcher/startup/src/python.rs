@@ -1,12 +1,12 @@
-//! The literals of Python with which engines print their arguments.
+//! Python literals, with which engines print their arguments.
 
 use serde_json::{Map, Value};
 
-/// Maps and lists within each other. Arguments of engines have four.
+/// Maximum nesting of maps and lists. Arguments of engines have four levels.
 const MAX_DEPTH: usize = 32;
 
-/// A map: `{'port': 8000, 'lora_modules': [LoRAModulePath(name='a', path='b')]}`. An object is a map of its class name to the text of its
-/// arguments, as llm-d-benchmark's nop has it. `None`: the text is no map, or something follows it.
+/// A map: `{'port': 8000, 'lora_modules': [LoRAModulePath(name='a', path='b')]}`. An object becomes a map from its class name to the text of its
+/// arguments, as in llm-d-benchmark's nop. `None`: the text is no map, or something follows it.
 pub(crate) fn map(text: &str) -> Option<Map<String, Value>> {
     let mut reader = Reader { rest: text };
     let Value::Object(map) = reader.value(0)? else { return None };
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         self.rest.strip_prefix(it).inspect(|rest| self.rest = rest).is_some()
     }
 
-    /// The part of the text before this length.
+    /// Takes the first `length` bytes of the text.
     fn split(&mut self, length: usize) -> &'a str {
         let (part, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
             '(' => self.list('(', ')', depth),
             '\'' | '"' => {
                 let mut text = self.string()?;
-                // Strings beside each other are one.
+                // Adjacent strings are concatenated.
                 loop {
                     self.blanks();
                     if !self.rest.starts_with(['\'', '"']) {
@@ -203,7 +203,7 @@ fn is_name(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '.')
 }
 
-/// The length of `(...)`, whose brackets may stand in each other. Brackets in strings do not count.
+/// The length of `(...)` including nested brackets. Brackets in strings do not count.
 fn brackets(text: &str) -> Option<usize> {
     let mut depth = 0_u32;
     let mut quote = None;

@@ -1,4 +1,4 @@
-//! Blacks out secrets in what is quoted of a log, and in the arguments of an engine.
+//! Redacts secrets in quoted log lines, and in the arguments of an engine.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use crds::{
 };
 use serde_json::{Map, Value};
 
-/// Bytes of a line that are quoted.
+/// Maximum bytes of a quoted line.
 pub(crate) const MAX_QUOTE: usize = 400;
 
-/// A line of a log as it is shown: on one line, without secrets, and of at most [`MAX_QUOTE`] bytes.
+/// A log line as it is shown: on one line, without secrets, and of at most [`MAX_QUOTE`] bytes.
 pub(crate) fn quote(line: &str) -> String {
     let clean = one_line(&text(line));
     crate::line::cut(clean.trim(), MAX_QUOTE).to_owned()
 }
 
-/// Blacks out the secrets in arguments of an engine.
+/// Redacts the secrets in arguments of an engine.
 pub(crate) fn map(map: &mut Map<String, Value>) {
     for (key, value) in map {
         if is_secret_name(key) { cover(value) } else { redact(value) }
@@ -38,7 +38,7 @@ fn redact(value: &mut Value) {
     }
 }
 
-/// Covers what stands under the name of a secret. A switch is none, and what is empty has nothing to hide.
+/// Redacts a value with the name of a secret. Switches and empty values stay.
 fn cover(value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) => {}

@@ -4,10 +4,10 @@ use jiff::{Timestamp, ToSpan as _, Zoned, civil::DateTime};
 
 /// The longest stamp: a year, and nanoseconds.
 const LONGEST: usize = 29;
-/// How many years back a stamp of 29 February may have to go.
+/// The maximum number of years back to a 29 February.
 const MAX_YEARS_BACK: i16 = 8;
 
-/// A time of day on a date, of which the year may be unknown.
+/// A date and time, possibly without a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     year: Option<i16>,
@@ -16,7 +16,7 @@ pub(crate) struct Stamp {
     nanosecond: i32,
 }
 
-/// A stamp and where it stands in its line.
+/// A stamp and its position in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub stamp: Stamp,
@@ -27,7 +27,7 @@ pub(crate) struct Found {
 /// The first stamp of a line.
 pub(crate) fn find(line: &str) -> Option<Found> {
     let bytes = line.as_bytes();
-    // Each stamp has `:` twice, and the first of them stands eight bytes after its begin.
+    // Each stamp has `:` twice, and the first one is eight bytes after its beginning.
     let mut from = 0;
     while let Some(colon) = memchr::memchr(b':', &bytes[from..]).map(|it| it + from) {
         from = colon + 1;
@@ -38,7 +38,7 @@ pub(crate) fn find(line: &str) -> Option<Found> {
     None
 }
 
-/// The stamp whose month stands here.
+/// The stamp with its month at `at`.
 fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
     let end = bytes.len().min(at + LONGEST);
     let text = &bytes[at..end];
@@ -59,7 +59,7 @@ fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
         }
         _ => (None, at),
     };
-    // Digits before a stamp without a year make it a part of something else.
+    // Digits before a stamp without a year show that it is part of something else.
     if year.is_none() && at > 0 && (bytes[at - 1].is_ascii_digit() || bytes[at - 1] == b'-') {
         return None;
     }
@@ -86,12 +86,12 @@ fn digit(byte: u8) -> Option<i8> {
 impl Stamp {
     fn date_in(self, year: i16) -> Option<DateTime> {
         let [month, day, hour, minute, second] = self.parts;
-        // A leap second has no place on the time scale of computers.
+        // Computer time has no leap seconds.
         DateTime::new(year, month, day, hour, minute, second.min(59), self.nanosecond).ok().filter(|_| second <= 60)
     }
 
-    /// The time in the zone of `reference`. Without a year it is the latest one that is at most a day after `reference`: clocks and zones
-    /// may differ, and a log of New Year's Eve may be read in the new year.
+    /// The time in the zone of `reference`. A stamp without a year gets the latest year that puts it at most one day after `reference`: clocks and
+    /// zones may differ, and a log from New Year's Eve may be read in the new year.
     pub fn time(self, reference: &Zoned) -> Option<Timestamp> {
         let zone = reference.time_zone();
         let place = |year| zone.to_timestamp(self.date_in(year)?).ok();

@@ -1,4 +1,4 @@
-//! What a log says of a start.
+//! The statistics of a start from its log.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,29 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A start of a server, as its log tells it. What the log does not have is absent.
+/// A start of a server, according to its log. Values that the log lacks are absent.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Startup {
     pub outcome: Outcome,
-    /// An engine with a log of its own.
+    /// The engine, if the log identifies it.
     #[serde(default, with = "crate::engine_id")]
     pub engine: Option<ServerEngine>,
     pub version: Option<String>,
-    /// The name under which the model is served, else the one that was asked for.
+    /// The name under which the model is served, otherwise the requested name.
     pub model: Option<String>,
     pub load_format: Option<String>,
     pub sleep_mode: Option<bool>,
-    /// The first line with a time, where the log has one start only: the program was started before it.
+    /// The time of the first line, if the log contains only one start: the program was started before it.
     pub first_line: Option<Timestamp>,
     /// When the server printed its arguments.
     pub started: Option<Timestamp>,
-    /// When the server listed its routes; of several API servers the last one.
+    /// When the server listed its routes; with several API servers, the last time.
     pub ready: Option<Timestamp>,
     /// From `started` to `ready`.
     pub ready_seconds: Option<f64>,
-    /// The part of `ready_seconds` in which no step was under way.
+    /// The part of `ready_seconds` without an active step.
     pub uncategorized_seconds: Option<f64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<Figure, f64>,
@@ -43,7 +43,7 @@ pub struct Startup {
     pub sleep_wake: Vec<SleepWake>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
-    /// The arguments of the engine: those that differ from their defaults in vLLM, all of them in SGLang. Secrets are blacked out.
+    /// The arguments of the engine: for vLLM those that differ from their defaults, for SGLang all. Secrets are redacted.
     pub args: Option<Map<String, Value>>,
     pub failure: Option<Failure>,
     pub log: LogFacts,
@@ -53,11 +53,11 @@ pub struct Startup {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// The server said that it serves.
+    /// The server logged that it serves.
     Ready,
-    /// It did not, and a process of it ended with an exception or refused its arguments.
+    /// It did not become ready, and one of its processes ended with an exception or refused its arguments.
     Failed,
-    /// Neither: the log ends before.
+    /// Neither: the log ends earlier.
     #[default]
     Unfinished,
 }
@@ -91,20 +91,20 @@ impl Process {
     }
 }
 
-/// A step of a start. Steps of different processes may be under way at the same time.
+/// A step of a start. Steps of different processes may overlap.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub name: StepName,
-    /// The process that took it; of several that of which it ended last. `None`: its lines name no process.
+    /// The process of the step; of several processes, the one that finished it last. `None`: its lines name no process.
     pub process: Option<Process>,
-    /// The process that ended it, where no process both began and ended it.
+    /// The process that ended the step, if no process both began and ended it.
     pub ended_by: Option<Process>,
-    /// How many processes took it.
+    /// The number of processes with this step.
     pub processes: u32,
     pub started: Timestamp,
-    /// By the time stamps of two lines, which have whole seconds unless the server was asked for more.
+    /// The difference between the time stamps of two lines, which have whole seconds unless the server was configured for more.
     pub seconds: f64,
 }
 
@@ -116,7 +116,7 @@ pub struct SleepWake {
     pub kind: SleepWakeKind,
     pub at: Option<Timestamp>,
     pub seconds: f64,
-    /// Memory of a GPU, of the worker that printed it last.
+    /// Freed GPU memory, from the worker that printed it last.
     pub freed_gib: Option<f64>,
     pub in_use_gib: Option<f64>,
 }
@@ -151,14 +151,14 @@ pub struct Gpu {
     pub persistence_mode: String,
 }
 
-/// Why a server was not ready. Its texts are of the log; secrets in them are blacked out.
+/// Why a server was not ready. Its texts are from the log, with secrets redacted.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
     /// The first process that failed.
     pub process: Option<Process>,
-    /// The exception of that process, else its first line with an error.
+    /// The exception of that process, otherwise its first error line.
     pub error: Option<String>,
     /// The number of that line in the log, from 1.
     pub line: Option<u64>,
@@ -166,19 +166,19 @@ pub struct Failure {
     pub last_line: String,
 }
 
-/// The log itself.
+/// Facts about the log itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogFacts {
-    /// Lines that are not empty.
+    /// Number of non-empty lines.
     pub lines: u64,
-    /// Lines that were longer than [`crate::MAX_LINE`], of which the rest was not read.
+    /// Lines that were longer than [`crate::MAX_LINE`]; the rest of them was not read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_lines: u64,
-    /// Starts before the one that is described.
+    /// Starts before the described one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub earlier_starts: u64,
-    /// What a person should know of how the log was read.
+    /// Remarks for the reader on how the log was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
@@ -189,7 +189,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Startup {
-    /// The memory of the model divided by the time of its load, in GiB/s. `None`: one of them is not known, or zero.
+    /// The memory of the model divided by its load time, in GiB/s. `None`: one of them is unknown or zero.
     pub fn transfer_rate(&self) -> Option<f64> {
         let (size, seconds) = (self.figures.get(&Figure::ModelSizeGib)?, self.figures.get(&Figure::ModelLoadSeconds)?);
         (*seconds > 0.0 && *size > 0.0).then(|| size / seconds)

@@ -1,11 +1,11 @@
-//! Steps of a start: which lines bound them, and how long they took.
+//! Steps of a start: the lines that bound them, and their durations.
 
 use crds::server_engine::startup_log::StepName;
 use jiff::Timestamp;
 
 use crate::startup::{Process, Step};
 
-/// The ends that a step may have, from the best to the last.
+/// The number of alternative ends of a step, ranked from the best to the last.
 const RANKS: usize = 2;
 
 /// A line that bounds a step.
@@ -13,7 +13,7 @@ const RANKS: usize = 2;
 pub(crate) struct Mark {
     /// The number of the line.
     pub line: u64,
-    /// `None`: the line has no time, and no line of its process after it had one yet.
+    /// `None`: the line has no time, and no later line of its process had one yet.
     pub at: Option<Timestamp>,
 }
 
@@ -23,7 +23,7 @@ impl Mark {
     }
 }
 
-/// The bounds of a step in a process.
+/// The bounds of a step in one process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bounds {
     start: Option<Mark>,
@@ -51,7 +51,7 @@ impl ProcessSteps {
         ProcessSteps { process, bounds: [Bounds::default(); StepName::ALL.len()], is_undated: false }
     }
 
-    /// The same with the steps alone that come before a server prints its arguments.
+    /// Keeps only the steps that come before a server prints its arguments.
     pub fn before_begin(mut self) -> Self {
         for step in
             StepName::ALL.into_iter().filter(|it| !matches!(it, StepName::DetectPlatform | StepName::LlmImports))
@@ -61,7 +61,7 @@ impl ProcessSteps {
         self
     }
 
-    /// The first start counts, and clears an end before it.
+    /// The first start counts; it removes an earlier end.
     pub fn start(&mut self, step: StepName, mark: Mark) {
         let bounds = &mut self.bounds[step as usize];
         if bounds.start.is_none() {
@@ -79,7 +79,7 @@ impl ProcessSteps {
         }
     }
 
-    /// A line of the process has this time: so have the marks before it that have none.
+    /// A line of the process has this time: it also applies to earlier marks without a time.
     pub fn date(&mut self, at: Timestamp) {
         if !self.is_undated {
             return;
@@ -91,7 +91,7 @@ impl ProcessSteps {
     }
 }
 
-/// The steps that have both bounds.
+/// The steps with both bounds.
 pub(crate) fn steps(processes: &[ProcessSteps]) -> Vec<Step> {
     StepName::ALL
         .into_iter()
@@ -99,7 +99,7 @@ pub(crate) fn steps(processes: &[ProcessSteps]) -> Vec<Step> {
         .collect()
 }
 
-/// The step of the process that ended it last: the start waits for the slowest. Of several such the longest.
+/// The step of the process that ended it last, because the start waits for the slowest process. If several end together, the longest.
 fn within_a_process(name: StepName, processes: &[ProcessSteps]) -> Option<Step> {
     let timed = |it: &ProcessSteps| {
         let bounds = it.bounds[name as usize];
@@ -108,13 +108,13 @@ fn within_a_process(name: StepName, processes: &[ProcessSteps]) -> Option<Step> 
     };
     let all: Vec<_> = processes.iter().filter_map(timed).collect();
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
-    // `max_by` takes the last of equals, and the first process is wanted.
+    // `max_by` returns the last of equal elements, but the first process is wanted.
     let (ended, started, process) =
         all.into_iter().rev().max_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)))?;
     Some(Step { name, process, ended_by: None, processes: count, started, seconds: seconds(started, ended) })
 }
 
-/// The step that one process began and another one ended.
+/// The step that one process began and another process ended.
 fn across(name: StepName, processes: &[ProcessSteps]) -> Option<Step> {
     let starts = processes.iter().filter_map(|it| Some((it.bounds[name as usize].start?, it)));
     let (start, began) = starts.min_by_key(|it| it.0.line)?;
@@ -138,7 +138,7 @@ pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64()
 }
 
-/// The seconds between two times in which no step was under way.
+/// The seconds between two times in which no step was active.
 pub(crate) fn uncategorized(steps: &[Step], from: Timestamp, to: Timestamp) -> f64 {
     let mut spans: Vec<(f64, f64)> = steps
         .iter()

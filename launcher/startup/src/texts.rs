@@ -1,4 +1,4 @@
-//! The texts that engines print while they start, of all engines in one list. The rows of the engines hold them.
+//! The start-up texts of all engines in one list. The rows of the engines contain them.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What is read from each log, against what a person reads in it.
+//! Compares the reader's result for each log with what a person reads in it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use crds::server_engine::ServerEngine;
 use serde_json::{Value, json};
 use startup::{Figure, Outcome, Server, SleepWakeKind, Startup, StepName, read_bytes, result};
 
-/// Names of figures with their values, as `report.json` has them.
+/// Names of figures with their values, as in `report.json`.
 fn assert_figures(log: &str, expected: &Value) {
     assert_eq!(&serde_json::to_value(read(log).figures).unwrap(), expected, "{log}");
 }
@@ -55,7 +55,7 @@ fn a_first_start_that_compiles_on_a_cpu() {
             ("API Server Starts", 0.0, "APIServer pid=16457"),
         ],
     );
-    // 70 s without 15 + 14 + 1 + 25.
+    // 70 s minus 15 + 14 + 1 + 25.
     assert_eq!(found.uncategorized_seconds, Some(15.0));
 }
 
@@ -73,7 +73,7 @@ fn a_second_start_has_the_same_steps_and_other_times() {
 fn a_log_at_debug_has_longer_paths_and_more_lines() {
     let log = "vllm-0.32.0-eager-lora-debug";
     let found = assert_head(log, "0.32.0", "tiny-llama", 40.0);
-    // The worker's name changes from VllmWorker-0 to Worker, its number does not.
+    // The worker's name changes from VllmWorker-0 to Worker, but its process id does not.
     assert_steps(
         log,
         &[

@@ -1,32 +1,33 @@
-//! Bins of successive values: how a quantile goes over time.
+//! Bins of successive values: how a quantile changes over time.
 //!
-//! Each bin of a latency has the same number of values, so that its quantiles are equally sure. Each bin of a rate has the same length.
+//! Each bin of a latency has the same number of values, so that its quantiles are equally certain. Each bin of a rate has the same length.
 
-/// The most bins.
+/// Maximum number of bins.
 pub const MOST: usize = 60;
-/// The fewest bins from which a steady state is found.
+/// Minimum number of bins for a steady state.
 pub const FEWEST: usize = 10;
-/// The fewest values of a bin: below, its p90 would be one of its two largest values.
+/// Minimum number of values per bin: with fewer, its p90 would be one of its two largest values.
 pub const FEWEST_VALUES: usize = 20;
 
-/// A figure of one bin. Times are of one clock, in any unit.
+/// A figure of one bin. All times come from one clock, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Where the bin begins: the time of its first value.
     pub start: f64,
-    /// The time that the figure stands for: the mean of the times of its values.
+    /// The time that the figure represents: the mean of the times of its values.
     pub time: f64,
     pub value: f64,
 }
 
-/// The number of bins of this many values: 60 at most; `None` where there are too few values for 10 bins of 20.
+/// The number of bins for this many values: at most 60; `None` if there are too few values for 10 bins of 20.
 pub fn number(values: usize) -> Option<usize> {
     let bins = (values / FEWEST_VALUES).min(MOST);
     (bins >= FEWEST).then_some(bins)
 }
 
-/// The quantiles of successive values in `bins` bins of an equal number of values, the last ones of one more: one series for each of `quantiles`, by nearest
-/// rank. `values` are times and values in the order of time. Empty where `bins` is 0 or above the number of values.
+/// The quantiles of successive values in `bins` bins, by nearest rank: one series per entry of `quantiles`. All bins have an equal number of
+/// values, except that the last bins may have one more. `values`: pairs of time and value, in the order of time. Empty if `bins` is 0 or above the
+/// number of values.
 pub fn quantiles<const N: usize>(values: &[(f64, f64)], bins: usize, quantiles: [f64; N]) -> [Vec<Point>; N] {
     let mut series = quantiles.map(|_| Vec::with_capacity(bins.min(MOST)));
     let edge = |bin: usize| (bin as u128 * values.len() as u128 / bins.max(1) as u128) as usize;
@@ -45,32 +46,32 @@ pub fn quantiles<const N: usize>(values: &[(f64, f64)], bins: usize, quantiles: 
     series
 }
 
-/// Rates in bins of equal length from `open` to `close`: what was added in each bin, divided by its length.
+/// Rates in bins of equal length from `open` to `close`: the amount added to each bin, divided by its length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateBins {
     open: f64,
     length: f64,
     sums: Vec<f64>,
-    /// What is added to each bin from this one on, so that an amount over many bins costs no more than one over two.
+    /// The amount that is added to this bin and all later ones. So an amount over many bins costs no more than one over two.
     from: Vec<f64>,
 }
 
 impl RateBins {
-    /// `None` where there is no bin, or no time.
+    /// `None` if there is no bin, or no time.
     pub fn new(open: f64, close: f64, bins: usize) -> Option<RateBins> {
         let length = (close - open) / bins as f64;
         let is_possible = bins > 0 && length.is_finite() && length > 0.0;
         is_possible.then(|| RateBins { open, length, sums: vec![0.0; bins], from: vec![0.0; bins + 1] })
     }
 
-    /// Adds something that came at one moment. What came before the first bin or after the last one is left out.
+    /// Adds an amount that arrived at one time. Amounts outside all bins are left out.
     pub fn add(&mut self, at: f64, amount: f64) {
         if let Some(bin) = self.bin(at) {
             self.sums[bin] += amount;
         }
     }
 
-    /// Adds something that came evenly from one moment to another. The parts outside of all bins are left out.
+    /// Adds an amount that arrived evenly between two times. The parts outside all bins are left out.
     pub fn spread(&mut self, from: f64, to: f64, amount: f64) {
         let close = self.open + self.length * self.sums.len() as f64;
         let (first, last) = (from.max(self.open), to.min(close));
@@ -94,7 +95,7 @@ impl RateBins {
         self.from[last_bin] -= density * self.length;
     }
 
-    /// The last bin holds its end as well.
+    /// The last bin includes its end.
     fn bin(&self, at: f64) -> Option<usize> {
         let place = (at - self.open) / self.length;
         let bins = self.sums.len() as f64;

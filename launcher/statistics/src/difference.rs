@@ -1,12 +1,12 @@
 //! The interval of the difference of two independent estimates, from the interval of each.
 //!
-//! MOVER, the method of variance estimates recovery (Zou and Donner, Construction of confidence limits about effect measures: a
-//! general approach, Statistics in Medicine 27, 2008; for shares Newcombe, Interval estimation for the difference between
-//! independent proportions, Statistics in Medicine 17, 1998): the part of the one interval that faces the other one stands for the
-//! spread there. So intervals that lie unevenly about their estimates are combined as they are.
+//! MOVER, the method of variance estimates recovery (Zou and Donner, Construction of confidence limits about effect measures: a general approach,
+//! Statistics in Medicine 27, 2008; for shares Newcombe, Interval estimation for the difference between independent proportions, Statistics in
+//! Medicine 17, 1998): the part of each interval that faces the other interval represents the spread on that side. So asymmetric intervals are
+//! combined as they are.
 //!
-//! Where many differences are looked at together, each interval is wider, so that all of them hold at once (Bonferroni). The
-//! intervals of the runs are of 95 %; [`Estimated::at`] widens them.
+//! If many differences are examined together, each interval is wider, so that all of them hold together (Bonferroni). The intervals of the runs are
+//! at 95 %; [`Estimated::at`] widens them.
 
 use crate::{
     Interval, LEVEL, batch_means,
@@ -15,7 +15,7 @@ use crate::{
     student::{NORMAL_95, t_95, two_sided},
 };
 
-/// How an interval came about, and so how it is widened.
+/// How an interval was computed, which determines how it is widened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
     /// By batch means: Student's t.
@@ -23,10 +23,10 @@ pub enum Method {
         /// Independent values that the mean is worth.
         effective_values: f64,
     },
-    /// By order statistics, of values above 0: both bounds move by the same factor on a logarithmic scale, because the values of a
-    /// long tail lie the further apart the further out they are.
+    /// By order statistics, for values above 0. Both bounds move by the same factor on a logarithmic scale, because values in a long tail are
+    /// farther apart the more extreme they are.
     Quantile,
-    /// A quantile of few values, by the quantiles of batches: Student's t, on a logarithmic scale.
+    /// A quantile of few values, from the quantiles of batches: Student's t, on a logarithmic scale.
     QuantileOfFew {
         /// Independent values that the mean is worth.
         effective_values: f64,
@@ -36,7 +36,7 @@ pub enum Method {
         /// Number of runs, two or more.
         runs: usize,
     },
-    /// One over a mean above 0: as a mean, on a logarithmic scale.
+    /// The inverse of a mean above 0: like a mean, on a logarithmic scale.
     InverseOfMean {
         /// Independent values that the mean is worth.
         effective_values: f64,
@@ -48,7 +48,7 @@ pub enum Method {
     },
 }
 
-/// An estimate with its interval of 95 %.
+/// An estimate with its interval at 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimated {
     pub value: f64,
@@ -57,7 +57,7 @@ pub struct Estimated {
 }
 
 impl Estimated {
-    /// The interval that misses the true value with this probability. At 0.05 it is the interval itself.
+    /// The interval that misses the true value with this probability. At 0.05 it is the given interval.
     pub fn at(&self, error: f64) -> Interval {
         match self.method {
             Method::Mean { effective_values } => self.by_factor(student_factor(error, effective_values)),
@@ -73,13 +73,13 @@ impl Estimated {
         }
     }
 
-    /// Both bounds this many times as far from the value.
+    /// Both bounds, this many times as far from the value.
     fn by_factor(&self, factor: f64) -> Interval {
         let Interval { low, high } = self.interval;
         Interval { low: self.value - (self.value - low) * factor, high: self.value + (high - self.value) * factor }
     }
 
-    /// Both bounds this many times as far from the value, on a logarithmic scale. A bound of 0 has no such scale and stays.
+    /// Both bounds, this many times as far from the value on a logarithmic scale. A bound of 0 is not on such a scale and stays.
     fn by_ratio(&self, factor: f64) -> Interval {
         let moved = |bound: f64| {
             let is_above_zero = bound > 0.0 && self.value > 0.0;
@@ -89,16 +89,16 @@ impl Estimated {
     }
 }
 
-/// How many times as wide as at 95 % the interval of a mean is.
+/// The width of the interval of a mean, relative to its width at 95 %.
 fn student_factor(error: f64, effective_values: f64) -> f64 {
     let degrees = batch_means::batches(effective_values) - 1;
     two_sided(error, degrees) / t_95(degrees)
 }
 
-/// Two-sided 95 % as an error.
+/// The error of a two-sided 95 % interval.
 pub const ERROR_95: f64 = 1.0 - LEVEL;
 
-/// The interval of `other` - `base`, which misses the true difference with this probability.
+/// The interval of `other` - `base`. It misses the true difference with the probability `error`.
 pub fn difference(base: &Estimated, other: &Estimated, error: f64) -> Interval {
     let (one, two) = (base.at(error), other.at(error));
     let between = other.value - base.value;

@@ -1,9 +1,8 @@
-//! How sure a figure is: intervals, effective sample sizes and steady states of values that depend on each other.
+//! Uncertainty of figures: intervals, effective sample sizes and steady states of values that depend on each other.
 //!
-//! The latencies of successive requests are correlated: a full queue makes many of them slow. A formula for independent values
-//! would make each interval too narrow. All functions take values in the order of time, and return the same result for the same
-//! values: nothing is drawn at random. Intervals are of 95 %. `docs/statistics.md` has the formulas, their sources, and how often the intervals hold
-//! the true value.
+//! The latencies of successive requests are correlated: a full queue makes many of them slow. A formula for independent values would make each
+//! interval too narrow. All functions take values in the order of time. They return the same result for the same values: nothing is random.
+//! Intervals are at 95 %. `docs/statistics.md` has the formulas, their sources, and how often the intervals contain the true value.
 
 pub mod batch_means;
 pub mod binomial;
@@ -20,7 +19,7 @@ pub mod steady_state;
 pub mod student;
 pub mod trend;
 
-/// The share of samples whose interval is to hold the true value.
+/// The nominal share of samples with an interval that contains the true value.
 pub const LEVEL: f64 = 0.95;
 
 /// Two bounds, both inclusive.
@@ -37,7 +36,7 @@ impl Interval {
     }
 }
 
-/// The mean of a figure over independent runs with its interval, by Student's t; `None` below two runs.
+/// The mean of a figure over independent runs with its interval, by Student's t; `None` for fewer than two runs.
 pub fn mean_of_runs(figures: &[f64]) -> Option<(f64, Interval)> {
     let value = mean(figures);
     let half = (figures.len() >= 2).then(|| batch_means::half_width(figures))?;
@@ -49,9 +48,9 @@ pub fn mean_of_runs(figures: &[f64]) -> Option<(f64, Interval)> {
 pub struct Estimate {
     /// Number of independent values that would estimate the figure as well: at least 1, at most the number of values.
     pub effective_values: f64,
-    /// `None` where the values are too few for the figure itself.
+    /// `None` if there are too few values for the figure itself.
     pub value: Option<f64>,
-    /// `None` where the values are too few for an interval.
+    /// `None` if there are too few values for an interval.
     pub interval: Option<Interval>,
 }
 

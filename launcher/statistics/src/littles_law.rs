@@ -1,24 +1,23 @@
-//! Little's law, L = lambda W (Little, A proof for the queuing formula L = lambda W, 1961): over a long time the mean number of
-//! requests under way is the throughput x the mean latency.
+//! Little's law, L = lambda W (Little, A proof for the queuing formula L = lambda W, 1961): over a long time, the mean number of requests in flight
+//! is the throughput x the mean latency.
 //!
-//! It is exact over the whole life of all requests. In a window that cuts requests off both sides agree where as many requests
-//! are under way at its end as at its begin. The residual shows what does not fit: a queue that grows or shrinks, or requests that
-//! do not end.
+//! It is exact over the whole life of all requests. In a window that cuts requests off, both sides agree if equally many requests are in flight at
+//! its begin and its end. The residual shows the disagreement: a queue that grows or shrinks, or requests that do not end.
 
 /// Both sides of the law within a window. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LittlesLaw {
-    /// L: the mean number of requests under way.
+    /// L: the mean number of requests in flight.
     pub concurrency: f64,
     /// lambda: requests that ended in the window, per second.
     pub throughput: f64,
-    /// W: the mean time that these took.
+    /// W: the mean latency of these requests.
     pub latency: f64,
     /// (L - lambda W) / L.
     pub residual: f64,
 }
 
-/// What is added up of the requests of a window.
+/// Sums over the requests of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LittlesLawSums {
     open: f64,
@@ -29,7 +28,7 @@ pub struct LittlesLawSums {
 }
 
 impl LittlesLawSums {
-    /// Of a window from `open` to `close`, in seconds.
+    /// For a window from `open` to `close`, in seconds.
     pub fn new(open: f64, close: f64) -> LittlesLawSums {
         LittlesLawSums { open, close, under_way: 0.0, ended: 0, latencies: 0.0 }
     }
@@ -43,7 +42,7 @@ impl LittlesLawSums {
         }
     }
 
-    /// `None` where no request was under way or none ended.
+    /// `None` if no request was in flight or none ended.
     pub fn law(&self) -> Option<LittlesLaw> {
         let length = self.close - self.open;
         let is_there = length > 0.0 && self.ended > 0 && self.under_way > 0.0;

@@ -1,10 +1,10 @@
 //! Quantiles of the standard normal distribution.
 
-/// Where the rational approximation of the middle ends and that of the tails begins.
+/// The boundary between the rational approximation of the middle and the approximation of the tails.
 const TAIL: f64 = 0.02425;
 
-/// The value that a standard normal variable exceeds with this probability, with a relative error below 1.2e-9; infinite at the ends
-/// and beyond them.
+/// The value that a standard normal variable exceeds with this probability, with a relative error below 1.2e-9. Infinite for probabilities of 0 and
+/// 1, and outside that range.
 ///
 /// By the rational approximation of Acklam (An algorithm for computing the inverse normal cumulative distribution function, 2003).
 pub fn upper_quantile(probability: f64) -> f64 {
@@ -40,7 +40,7 @@ pub fn upper_quantile(probability: f64) -> f64 {
     if probability >= 1.0 {
         return f64::NEG_INFINITY;
     }
-    // What is exceeded with the small probability p: above 0.
+    // The value that is exceeded with the small probability p: above 0.
     let tail = |p: f64| {
         let q = (-2.0 * p.ln()).sqrt();
         -polynomial(&TAIL_ABOVE, q) / polynomial(&TAIL_BELOW, q)

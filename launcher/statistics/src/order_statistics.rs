@@ -1,25 +1,25 @@
 //! A quantile of correlated values and its interval, by order statistics.
 //!
-//! The `p` quantile of n independent values lies between two of the sorted values, whose ranks the binomial distribution gives: no
-//! shape of the distribution is assumed. Of correlated values the share below the quantile varies as much as that of fewer
-//! independent values (Woodruff, Confidence intervals for medians and other position measures, 1952; Korn and Graubard, 1998, for
-//! small and large shares). Their number is the effective sample size of the series that says of each value whether it is below
-//! the quantile. The ranks are those of that number, spread over all values.
+//! The `p` quantile of n independent values lies between two of the sorted values. The binomial distribution gives their ranks, without an
+//! assumption about the shape of the distribution. With correlated values, the share below the quantile varies as much as with fewer independent
+//! values (Woodruff, Confidence intervals for medians and other position measures, 1952; Korn and Graubard, 1998, for small and large shares).
+//! Their number is the effective sample size of a 0/1 series: whether each value is below the quantile. The ranks for that number are scaled to all
+//! values.
 
 use crate::{
     Estimate, Interval, batch_means, binomial::quantile_ranks, effective_sample_size::effective_sample_size, enough,
     mean,
 };
 
-/// The size of a batch, as a multiple of the fewest values of a quantile.
+/// The size of a batch, as a multiple of the minimum number of values for a quantile.
 const BATCH_TAILS: f64 = 1.5;
 
 /// The `p` quantile, 0 < p < 1, by nearest rank, with its interval; `None` without values.
 ///
-/// `sorted` are `values` in ascending order, so that several quantiles need one sort. `worth` is the effective sample size of the values:
-/// where an extreme quantile of a busy queue rests on one or two congestions, the series of the quantile alone looks more independent than it is. The value is absent where it would be the
-/// largest (or smallest) value alone, by the number of values; the interval is absent where the effective values are too few.
-/// Time grows with the number of values.
+/// `sorted` are `values` in ascending order, so that several quantiles need one sort. `worth` is the effective sample size of the values. It
+/// matters for an extreme quantile of a busy queue: it depends on one or two congestions, and its 0/1 series alone looks more independent than it
+/// is. The value is absent if there are so few values that it would be the largest (or smallest) one. The interval is absent if there are too few
+/// effective values. Takes time proportional to the number of values.
 pub fn quantile(values: &[f64], sorted: &[f64], p: f64, worth: f64) -> Option<Estimate> {
     let count = sorted.len();
     let at_rank = *sorted.get(nearest_rank(count, p) - 1)?;
@@ -30,14 +30,14 @@ pub fn quantile(values: &[f64], sorted: &[f64], p: f64, worth: f64) -> Option<Es
         has_value && worth >= enough::for_quantile_interval(p) && effective_values >= enough::for_ranks(p);
     let interval = match has_interval {
         true => interval(sorted, effective_values, p),
-        // One or two congestions decide the quantiles in the tail.
+        // One or two congestions determine the quantiles in the tail.
         false if has_value && p == 0.5 => interval_of_few(values, at_rank, p, worth),
         false => None,
     };
     Some(Estimate { effective_values, value: has_value.then_some(at_rank), interval })
 }
 
-/// The interval of the median of few effective values: the quantile of each of a few long batches, and Student's t. `None` where a batch would be too
+/// The interval of the median of few effective values: the quantile of each of a few long batches, and Student's t. `None` if a batch would be too
 /// short for the quantile.
 fn interval_of_few(values: &[f64], value: f64, p: f64, worth: f64) -> Option<Interval> {
     let batches = batch_means::batches(worth.min(enough::FOR_AN_INTERVAL - 1.0));
@@ -52,15 +52,15 @@ fn interval_of_few(values: &[f64], value: f64, p: f64, worth: f64) -> Option<Int
     };
     let quantiles: Vec<f64> = values.chunks_exact(size).map(of_batch).collect();
     let half = batch_means::half_width(&quantiles);
-    // The estimates of short batches scatter unevenly around the estimate of all values.
+    // The estimates of short batches scatter asymmetrically around the estimate from all values.
     let middle = mean(&quantiles);
     let floor = if values.iter().all(|it| *it >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
     Some(Interval { low: (middle - half).min(value).max(floor), high: (middle + half).max(value) })
 }
 
-/// The smallest rank, from 1, whose value at least the share `p` of the values does not exceed.
+/// The smallest rank, from 1, with a value that at least the share `p` of the values does not exceed.
 fn nearest_rank(count: usize, p: f64) -> usize {
-    // 0.07 x 100 is a little more than 7.
+    // 0.07 x 100 is a little more than 7 in floating point.
     ((count as f64 * p - 1e-9).ceil() as usize).clamp(1, count.max(1))
 }
 
@@ -68,7 +68,7 @@ fn interval(sorted: &[f64], effective: f64, p: f64) -> Option<Interval> {
     // The cast rounds down.
     let effective = effective as u64;
     let (low, high) = quantile_ranks(effective, p)?;
-    // Each effective value stands for this many values, and its rank for the middle of theirs.
+    // Each effective value represents this many values, and its rank the middle of them.
     let each = sorted.len() as f64 / effective as f64;
     let low = ((low as f64 - 0.5) * each + 0.5).floor() as usize;
     let high = ((high as f64 - 0.5) * each + 0.5).ceil() as usize;

@@ -1,6 +1,6 @@
 //! Whether figures settle: where the warm-up ends, and whether there is a plateau after it.
 //!
-//! The words are those of MLPerf Endpoints. The rule is our own: that of Endpoints is not public.
+//! The terms come from MLPerf Endpoints. The rule is our own, because the rule of MLPerf Endpoints is not public.
 
 use crate::{
     Interval,
@@ -10,21 +10,21 @@ use crate::{
     trend::{Trend, trend},
 };
 
-/// A figure drifts where it changes by this share of its median or more over the window, and in that direction with 99 %.
+/// A figure drifts if it changes over the window by at least this share of its median, and the direction is certain at 99 %.
 pub const DRIFT: f64 = 0.10;
-/// A figure is on a plateau where it changes by less than [`DRIFT`], and a change by this share of its median over the window can be ruled
-/// out with 95 %.
+/// A figure is on a plateau if it changes by less than [`DRIFT`], and if a change by this share of its median over the window can be ruled out at
+/// 95 %.
 pub const RULED_OUT: f64 = 0.30;
-/// What lies this many times the usual deviation from the median, and a half of the median away, is no part of a plateau.
+/// A value is an outlier if its distance from the median exceeds both this many usual deviations and half of the median.
 const OUTLIER: f64 = 6.0;
-/// The share of the median, see [`OUTLIER`].
+/// Minimum distance of an outlier, as a share of the median, see [`OUTLIER`].
 const FAR: f64 = 0.5;
-/// Outliers in a row that make an anomaly: a single one may be chance.
+/// Number of outliers in a row that make an anomaly: a single one may be chance.
 const IN_A_ROW: usize = 2;
-/// Median absolute deviation x this is the standard deviation of normal values.
+/// Factor from the median absolute deviation to the standard deviation of normal values.
 const NORMAL_DEVIATIONS: f64 = 1.4826;
 
-/// What one figure does within the window.
+/// The trend of one figure within the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Plateau,
@@ -32,7 +32,7 @@ pub enum State {
     DriftingDown,
     /// Parts of the window lie far from the rest.
     Anomaly,
-    /// The figure varies too much to tell a drift from none.
+    /// The figure varies too much to decide whether it drifts.
     Unclear,
 }
 
@@ -49,7 +49,7 @@ impl State {
     }
 }
 
-/// What the deciding figures do together.
+/// The combined result of the deciding figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All are on a plateau.
@@ -77,14 +77,15 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
     pub state: State,
-    /// `None` where the window holds too few bins of it, or its median is 0.
+    /// `None` if the window contains too few bins of the figure, or if its median is 0.
     pub trend: Option<Trend>,
 }
 
-/// Where the warm-up of these figures ends: the start of the first bin of the window, the latest of all figures. `None` where no figure has a point.
+/// Where the warm-up of these figures ends: the start of the first bin of the window. The latest end among the figures counts. `None` if no figure
+/// has a point.
 ///
-/// What is left out has a median that is [`DRIFT`] or more away from that of the rest, and the rest does not drift. A figure that does not
-/// settle in its first half has no warm-up: its trend shows what it does.
+/// Values count as warm-up if their median differs by [`DRIFT`] or more from the median of the rest, and the rest does not drift. A figure that
+/// does not settle in its first half has no warm-up: its trend describes it.
 pub fn window_start(figures: &[&[Point]]) -> Option<f64> {
     figures.iter().filter_map(|it| Some(it.get(warm_up(it))?.start)).max_by(f64::total_cmp)
 }
@@ -98,7 +99,7 @@ fn warm_up(points: &[Point]) -> usize {
     if median(before).zip(median(after)).is_some_and(differs) && settles() { place } else { 0 }
 }
 
-/// What a figure does in the bins that begin at `start` or later.
+/// Judges a figure in the bins that begin at `start` or later.
 pub fn judge(points: &[Point], start: f64) -> Judged {
     let window: Vec<Point> = points.iter().filter(|it| it.start >= start).copied().collect();
     let trend = trend(&window).filter(|_| window.len() >= FEWEST);
@@ -120,7 +121,7 @@ pub fn judge(points: &[Point], start: f64) -> Judged {
     Judged { state, trend }
 }
 
-/// Whether bins in a row lie far from the others.
+/// Whether consecutive bins are far from the others.
 fn has_anomaly(points: &[Point]) -> bool {
     let values: Vec<f64> = points.iter().map(|it| it.value).collect();
     let Some(level) = median(&values) else { return false };
@@ -130,7 +131,7 @@ fn has_anomaly(points: &[Point]) -> bool {
     deviations.windows(IN_A_ROW).any(|it| it.iter().all(|deviation| *deviation > bound))
 }
 
-/// The verdict on figures that decide together. A drift of one is a drift of all, up before down.
+/// The verdict on figures that decide together. If one drifts, the verdict is a drift; up takes precedence over down.
 pub fn verdict(states: &[State]) -> Verdict {
     let any = |state| states.contains(&state);
     if any(State::DriftingUp) {

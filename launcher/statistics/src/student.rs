@@ -32,11 +32,11 @@ pub fn t_95(degrees_of_freedom: usize) -> f64 {
     z + first / n + second / n.powi(2) + third / n.powi(3)
 }
 
-/// The value that Student's t exceeds in size with this probability: `two_sided(0.05, n)` is [`t_95`]. Infinite without a degree of
-/// freedom, or without a probability above 0.
+/// The absolute value that Student's t exceeds with this probability: `two_sided(0.05, n)` is [`t_95`]. Infinite without a degree of freedom, or
+/// without a probability above 0.
 ///
-/// Above two degrees of freedom by Hill (Algorithm 396: Student's t-quantiles, Communications of the ACM 13, 1970), with a relative error
-/// below 1e-4 from five degrees of freedom on.
+/// Above two degrees of freedom by Hill (Algorithm 396: Student's t-quantiles, Communications of the ACM 13, 1970), with a relative error below
+/// 1e-4 from five degrees of freedom on.
 pub fn two_sided(probability: f64, degrees_of_freedom: usize) -> f64 {
     if probability <= 0.0 || probability.is_nan() || degrees_of_freedom == 0 {
         return f64::INFINITY;

@@ -1,9 +1,8 @@
 //! The trend of a short series, robust against outliers.
 //!
-//! The slope is the median of the slopes of all pairs of points (Theil, 1950; Sen, Estimates of the regression coefficient based
-//! on Kendall's tau, 1968). Its interval is between two of these slopes, whose ranks Kendall's S gives. Where the points depend on
-//! each other the variance of S is larger by the autocorrelation time of what the slope leaves (after Hamed and Rao, A modified
-//! Mann-Kendall trend test for autocorrelated data, 1998).
+//! The slope is the median of the slopes of all pairs of points (Theil, 1950; Sen, Estimates of the regression coefficient based on Kendall's tau,
+//! 1968). Its interval lies between two of these slopes, with ranks from Kendall's S. If the points depend on each other, the variance of S is
+//! multiplied by the autocorrelation time of the residuals (after Hamed and Rao, A modified Mann-Kendall trend test for autocorrelated data, 1998).
 
 use crate::{
     Interval,
@@ -13,21 +12,21 @@ use crate::{
     student::{NORMAL_95, NORMAL_99},
 };
 
-/// How a series changes from its first point to its last one.
+/// The change of a series from its first to its last point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// Per unit of time.
     pub slope: f64,
-    /// Slope x (time of the last point - time of the first one) / median of the values.
+    /// Slope x (time of the last point - time of the first point) / median of the values.
     pub change: f64,
-    /// The interval of `change`. `None` where the points are too few.
+    /// The interval of `change`. `None` if there are too few points.
     pub interval: Option<Interval>,
-    /// The same of 99 %, for tests of several figures that decide together.
+    /// The interval at 99 %, for tests of several figures that decide together.
     pub wide_interval: Option<Interval>,
 }
 
-/// The trend; `None` below two points, without time between them, and where the median is 0. Time and memory grow with the square of
-/// the number of points: callers give at most [`crate::bins::MOST`].
+/// The trend; `None` below two points, without time between them, and if the median is 0. Time and memory grow with the square of the number of
+/// points: callers pass at most [`crate::bins::MOST`].
 pub fn trend(points: &[Point]) -> Option<Trend> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (place, one) in points.iter().enumerate() {
@@ -48,7 +47,7 @@ pub fn trend(points: &[Point]) -> Option<Trend> {
     Some(Trend { slope, change: slope * scale, interval: interval(NORMAL_95), wide_interval: interval(NORMAL_99) })
 }
 
-/// The slopes whose ranks are this many standard deviations of Kendall's S apart from the middle; `None` where there are none.
+/// The slopes with ranks this many standard deviations of Kendall's S from the middle; `None` if there are none.
 fn slopes_between(sorted: &[f64], points: usize, deviations: f64) -> Option<Interval> {
     let n = points as f64;
     let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;

@@ -1,4 +1,4 @@
-//! What stands beside a `tokenizer.json`: `tokenizer_config.json` and `special_tokens_map.json`. Pure.
+//! The files beside a `tokenizer.json`: `tokenizer_config.json` and `special_tokens_map.json`. Pure.
 
 use serde_json::{Map, Value};
 
@@ -7,22 +7,22 @@ use crate::{Tokenizer, TokenizerError};
 /// The special tokens that a chat template sees as variables. Source: `SPECIAL_TOKENS_ATTRIBUTES` of transformers.
 const SPECIAL_TOKENS: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
-/// The classes that replace the post-processor of `tokenizer.json` by `add_bos_token`, true where it is absent, and `add_eos_token`. Source:
-/// `update_post_processor` of transformers 4.46.2. DeepSeek V3 is one whose `tokenizer.json` has no BOS token.
+/// The classes that replace the post-processor of `tokenizer.json` by `add_bos_token`, true if it is absent, and `add_eos_token`. Source:
+/// `update_post_processor` of transformers 4.46.2. For example, the `tokenizer.json` of DeepSeek V3 has no BOS token.
 const CONFIGURED: [&str; 4] = ["LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer"];
-/// The list among them.
+/// The special token variable that is a list.
 const ADDITIONAL: &str = "additional_special_tokens";
-/// The names of the chat templates that are taken by themselves.
+/// The names of the chat templates that are chosen automatically.
 const DEFAULT: &str = "default";
 const TOOL_USE: &str = "tool_use";
 
 /// Why a file beside the tokenizer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// It is no JSON object.
+    /// The file is not a JSON object.
     #[error("is no JSON object: {reason}; give the file that the model is published with")]
     Format {
-        /// What was found.
+        /// The problem.
         reason: String,
     },
     /// A field has a value of another kind.
@@ -30,7 +30,7 @@ pub enum ConfigError {
     Field {
         /// The field.
         field: &'static str,
-        /// What it has to be.
+        /// The required value.
         wanted: &'static str,
     },
 }
@@ -42,16 +42,16 @@ struct Named {
     source: String,
 }
 
-/// What transformers takes from the files beside a `tokenizer.json`.
+/// The settings that transformers takes from the files beside a `tokenizer.json`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenizerConfig {
-    /// Whether the spaces before punctuation go after decoding: `clean_up_tokenization_spaces`. An absent key means no.
+    /// Whether spaces before punctuation are removed after decoding: `clean_up_tokenization_spaces`. An absent key means no.
     pub cleans_up: bool,
-    /// Whether a BOS token is to be put before a text: `add_bos_token`; `None`: the file does not say.
+    /// Whether a BOS token is put before a text: `add_bos_token`; `None`: the file does not specify it.
     pub adds_bos: Option<bool>,
-    /// Whether an EOS token is to be put behind a text: `add_eos_token`; `None`: the file does not say.
+    /// Whether an EOS token is put after a text: `add_eos_token`; `None`: the file does not specify it.
     pub adds_eos: Option<bool>,
-    /// The class of transformers that reads the tokenizer: `tokenizer_class`.
+    /// The transformers class that reads the tokenizer: `tokenizer_class`.
     class: String,
     /// The special tokens by their names, such as `bos_token`, as a chat template sees them.
     pub special_tokens: Map<String, Value>,
@@ -62,7 +62,7 @@ impl TokenizerConfig {
     /// Reads a `tokenizer_config.json`.
     ///
     /// # Errors
-    /// It is no JSON object, or `chat_template` is neither a text nor a list of objects with `name` and `template`.
+    /// The file is not a JSON object, or `chat_template` is neither a text nor a list of objects with `name` and `template`.
     pub fn parse(json: &[u8]) -> Result<TokenizerConfig, ConfigError> {
         let config = object(json)?;
         let mut special_tokens = Map::new();
@@ -77,10 +77,10 @@ impl TokenizerConfig {
         })
     }
 
-    /// Adds what `special_tokens_map.json` has and the configuration lacks.
+    /// Adds the special tokens of `special_tokens_map.json` that the configuration lacks.
     ///
     /// # Errors
-    /// It is no JSON object.
+    /// The file is not a JSON object.
     pub fn add_special_tokens_map(&mut self, json: &[u8]) -> Result<(), ConfigError> {
         add_tokens(&mut self.special_tokens, &object(json)?);
         Ok(())
@@ -89,7 +89,7 @@ impl TokenizerConfig {
     /// Takes the content of `chat_template.json`, in place of the templates of the configuration.
     ///
     /// # Errors
-    /// It is no JSON object, or has no `chat_template`.
+    /// The file is not a JSON object, or has no `chat_template`.
     pub fn set_chat_template_json(&mut self, json: &[u8]) -> Result<(), ConfigError> {
         let templates = templates(object(json)?.get("chat_template"))?;
         if templates.is_empty() {
@@ -104,7 +104,7 @@ impl TokenizerConfig {
         self.chat_templates = vec![Named { name: DEFAULT.into(), source }];
     }
 
-    /// The chat template; `None`: there is none. Of several it is `default`, or `tool_use` where a chat has tools.
+    /// The chat template; `None`: there is none. Among several templates it is `default`, or `tool_use` if a chat has tools.
     pub fn chat_template(&self, has_tools: bool) -> Option<&str> {
         let named = |name: &str| self.chat_templates.iter().find(|it| it.name == name);
         let found = Some(TOOL_USE).filter(|_| has_tools).and_then(named).or_else(|| named(DEFAULT));
@@ -121,7 +121,7 @@ impl TokenizerConfig {
         self.special_tokens.get("bos_token")?.as_str()
     }
 
-    /// The tokens before and behind a text that the configuration decides and `tokenizer.json` does not; `None`: `tokenizer.json` decides.
+    /// The tokens before and after a text, if the configuration overrides `tokenizer.json`; `None`: `tokenizer.json` decides.
     pub(crate) fn around(&self) -> Option<(Option<&str>, Option<&str>)> {
         let eos = self.special_tokens.get("eos_token").and_then(Value::as_str);
         CONFIGURED.contains(&self.class.trim_end_matches("Fast")).then(|| {
@@ -132,9 +132,9 @@ impl TokenizerConfig {
         })
     }
 
-    /// The BOS token that the configuration names, and that the tokenizer does not put before a text, as with files of Llama 3 that were
-    /// published without their post-processor. `None`: it does, or need not. A server that adds the token counts one more than this
-    /// tokenizer, and a model without it answers worse.
+    /// The BOS token that the configuration names but the tokenizer does not put before a text. This occurs in files of Llama 3 that were
+    /// published without their post-processor. `None`: the tokenizer adds it, or need not add it. A server that adds the token counts one
+    /// token more than this tokenizer, and a model without it answers worse.
     ///
     /// # Errors
     /// The tokenizer cannot encode.
@@ -154,7 +154,7 @@ fn object(json: &[u8]) -> Result<Map<String, Value>, ConfigError> {
     }
 }
 
-/// Adds the special tokens of a file. Those that are there already stay.
+/// Adds the special tokens of a file. Existing tokens are kept.
 fn add_tokens(tokens: &mut Map<String, Value>, file: &Map<String, Value>) {
     for name in SPECIAL_TOKENS {
         if let Some(text) = file.get(name).and_then(token).filter(|_| !tokens.contains_key(name)) {
@@ -168,12 +168,12 @@ fn add_tokens(tokens: &mut Map<String, Value>, file: &Map<String, Value>) {
     }
 }
 
-/// The text of a token, which is written as such, or as an object with `content`.
+/// The text of a token, which is either a string or an object with `content`.
 fn token(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.get("content")?.as_str())
 }
 
-/// The chat templates of a file: a text, or a list of objects.
+/// The chat templates of a file: one text, or a list of objects.
 fn templates(value: Option<&Value>) -> Result<Vec<Named>, ConfigError> {
     let wrong =
         || ConfigError::Field { field: "chat_template", wanted: "text and no list of objects with name and template" };

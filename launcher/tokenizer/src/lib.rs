@@ -1,7 +1,7 @@
 //! A model's tokenizer, from its `tokenizer.json`: counts tokens, encodes, decodes. Pure: the caller reads the file.
 //!
-//! It wraps the crate `tokenizers` without its C parts. Counts are without the special tokens that a server adds around a prompt.
-//! Truncation and padding, which a `tokenizer.json` may ask for, are off: a count is that of the whole text.
+//! It wraps the crate `tokenizers` without its C parts. Counts exclude the special tokens that a server adds around a prompt. Truncation and
+//! padding, which a `tokenizer.json` may request, are off: a count covers the whole text.
 
 mod config;
 
@@ -12,36 +12,36 @@ use tokenizers::processors::template::TemplateProcessing;
 
 /// A text that every tokenizer of a language model encodes.
 const SAMPLE: &str = "The sea is wide, and 12 ships are on it.";
-/// The longest message of the library that is repeated.
+/// Maximum length of a library message that is repeated.
 const MAX_REASON: usize = 300;
 
 /// Why a tokenizer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenizerError {
-    /// The content is not that of a `tokenizer.json`.
+    /// The content is not the content of a `tokenizer.json`.
     #[error(
         "is not the tokenizer.json of a model: {reason}; give the file of this name that the model is published with"
     )]
     Format {
-        /// What the library found.
+        /// The library's error.
         reason: String,
     },
-    /// It has no token for a text.
+    /// The tokenizer has no token for a text.
     #[error("cannot encode a text: {reason}; give the tokenizer.json that the model is published with")]
     Encode {
-        /// What the library found.
+        /// The library's error.
         reason: String,
     },
-    /// The configuration names a token that it does not have.
+    /// The configuration names a token that the tokenizer does not have.
     #[error("has no token {token:?}, which its tokenizer_config.json names; give the two files of one model")]
     NoToken {
         /// The token.
         token: String,
     },
-    /// It cannot turn token ids into text.
+    /// The tokenizer cannot turn token ids into text.
     #[error("cannot decode token ids: {reason}; give the tokenizer.json that the model is published with")]
     Decode {
-        /// What the library found.
+        /// The library's error.
         reason: String,
     },
 }
@@ -56,9 +56,9 @@ impl Tokenizer {
     /// Parses the bytes of a `tokenizer.json`.
     ///
     /// # Errors
-    /// The bytes are no tokenizer, or the tokenizer cannot encode English text.
+    /// The bytes are not a tokenizer, or the tokenizer cannot encode English text.
     pub fn parse(json: &[u8]) -> Result<Tokenizer, TokenizerError> {
-        // The library panics for some files whose JSON is well-formed and whose parts do not fit each other.
+        // The library panics for some files with well-formed JSON whose parts are inconsistent.
         let parsed = caught(|| {
             let mut inner = tokenizers::Tokenizer::from_bytes(json)?;
             inner.with_truncation(None)?;
@@ -72,10 +72,10 @@ impl Tokenizer {
         }
     }
 
-    /// The same tokenizer with the tokens around a text that its configuration decides, as some classes of transformers have it.
+    /// The same tokenizer with the tokens around a text that its configuration specifies, as some classes of transformers do.
     ///
     /// # Errors
-    /// It lacks a token that the configuration names.
+    /// The tokenizer lacks a token that the configuration names.
     pub fn with_config(mut self, config: &TokenizerConfig) -> Result<Tokenizer, TokenizerError> {
         let Some((bos, eos)) = config.around() else { return Ok(self) };
         let special = |it: Option<&str>| {
@@ -113,8 +113,8 @@ impl Tokenizer {
         self.encoded(text, false).map(|it| it.get_ids().to_vec())
     }
 
-    /// The token ids of a text, with the special tokens that the post-processor of the file puts around it, as transformers does by
-    /// default. The text of a rendered chat has its own, and takes [`Tokenizer::ids`].
+    /// The token ids of a text, with the special tokens that the file's post-processor puts around it, as transformers does by default. The
+    /// text of a rendered chat already has special tokens, so use [`Tokenizer::ids`] for it.
     ///
     /// # Errors
     /// The tokenizer has no token for a part of the text.
@@ -122,7 +122,7 @@ impl Tokenizer {
         self.encoded(text, true).map(|it| it.get_ids().to_vec())
     }
 
-    /// The id of a token, special and added ones included; `None`: there is no such token.
+    /// The id of a token, including special and added tokens; `None`: there is no such token.
     pub fn id_of(&self, token: &str) -> Option<u32> {
         self.inner.token_to_id(token)
     }
@@ -132,7 +132,7 @@ impl Tokenizer {
         encoded.map_err(|reason| TokenizerError::Encode { reason })
     }
 
-    /// The text of token ids. Ids without a token, and those of special tokens, have no text.
+    /// The text of token ids. Ids without a token, and ids of special tokens, have no text.
     ///
     /// # Errors
     /// The tokenizer cannot decode.
@@ -140,7 +140,7 @@ impl Tokenizer {
         caught(|| self.inner.decode(ids, true)).map_err(|reason| TokenizerError::Decode { reason })
     }
 
-    /// The text of token ids, that of special tokens included. Ids without a token have no text.
+    /// The text of token ids, including the text of special tokens. Ids without a token have no text.
     ///
     /// # Errors
     /// The tokenizer cannot decode.
@@ -148,18 +148,18 @@ impl Tokenizer {
         caught(|| self.inner.decode(ids, false)).map_err(|reason| TokenizerError::Decode { reason })
     }
 
-    /// The number of ids up to the largest that has a token, special and added ones included. A larger id has none.
+    /// The largest id that has a token, plus one, including special and added tokens. Larger ids have no token.
     pub fn id_bound(&self) -> u32 {
         self.inner.get_vocab(true).into_values().max().map_or(0, |it| it.saturating_add(1))
     }
 
-    /// The ids of all tokens of the model in rising order, without special and added ones.
+    /// The ids of all tokens of the model in ascending order, without special and added tokens.
     pub fn plain_ids(&self) -> Vec<u32> {
         self.plain().into_iter().map(|(id, _)| id).collect()
     }
 
-    /// The words of the vocabulary: tokens that are two or more ASCII letters, with or without a mark for the space before them, by id.
-    /// The mark is not part of the word.
+    /// The words of the vocabulary, by id: tokens with two or more ASCII letters, with or without a mark for the preceding space. The mark is
+    /// not part of the word.
     pub fn words(&self) -> Vec<String> {
         let word = |token: String| {
             let word = token.trim_start_matches(['\u{120}', '\u{2581}']).to_owned();
@@ -177,7 +177,7 @@ impl Tokenizer {
     }
 }
 
-/// The result of a call of the library. The reason of a failure is one line.
+/// The result of a library call. The reason of a failure is one line.
 fn caught<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     let reason = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(result)) => return Ok(result),

@@ -1,5 +1,5 @@
-//! [I/O] Reads all files of a workload: the data set, the questions, and what the engine reads itself. The files are read once, however
-//! often the workload is issued.
+//! [I/O] Reads all files of a workload: the data set, the questions, and the files of the engine. The files are read once, however often the workload
+//! is issued.
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
@@ -46,7 +46,7 @@ pub struct WorkloadFiles {
 }
 
 impl WorkloadFiles {
-    /// Reads the files. `seed` is the one of the run, and decides on the order of shuffled rows.
+    /// Reads the files. `seed` is the run's seed, which determines the order of shuffled rows.
     ///
     /// # Errors
     /// A file cannot be read, or its content is not allowed.
@@ -58,7 +58,7 @@ impl WorkloadFiles {
         Ok(WorkloadFiles { to_send: to_send.with_prompts(prompts), questions: Some(set) })
     }
 
-    /// The questions that are asked; `None` where the requests have another source.
+    /// The questions; `None` if the requests have another source.
     pub fn questions(&self) -> Option<&QuestionSet> {
         self.questions.as_deref()
     }
@@ -78,7 +78,7 @@ impl WorkloadFiles {
         self.to_send.digests()
     }
 
-    /// What is sent differently from what the files say, and which files have no digest.
+    /// Differences between the files and what is sent, and the files without a digest.
     pub fn notices(&self) -> &[Notice] {
         self.to_send.notices()
     }

@@ -35,17 +35,17 @@ pub(crate) struct ConnectionArgs {
     request_timeout: Span,
 }
 
-/// A client, and the namespace of its commands.
+/// A client, and the namespace for the command.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) namespace: String,
-    /// How long one answer may take.
+    /// Time limit of a request.
     pub(crate) request_timeout: Duration,
 }
 
 impl ConnectionArgs {
-    /// Connects, with the namespace of the flags or else of the context.
+    /// Connects, with the namespace from the flags or otherwise from the context.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         let options = KubeConfigOptions { context: self.context.clone(), cluster: None, user: None };
         let config = match &self.kubeconfig {

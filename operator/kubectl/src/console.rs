@@ -5,42 +5,43 @@ use std::{
     io::{self, IsTerminal as _, Write as _},
 };
 
-/// Prints a result. An error is ignored: a reader that ends early, such as `head`, is none, and the exit code remains.
+/// Prints a result. A write error is ignored: a reader that closes early, such as `head`, is not an error, and the exit code does not
+/// change.
 pub(crate) fn print(text: impl Display) {
     let _ = io::stdout().write_all(text.to_string().as_bytes());
 }
 
-/// Writes bytes on stdout.
+/// Writes bytes to stdout.
 pub(crate) fn copy(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
 }
 
-/// Prints a line on stderr.
+/// Prints a line to stderr.
 pub(crate) fn say(text: impl Display) {
     // A single write, so that lines of several processes do not mix.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// The last line of a terminal, which is written again and again. Without a terminal there is none.
+/// The last line of a terminal, which is overwritten repeatedly. Without a terminal there is no such line.
 pub(crate) struct StatusLine {
     terminal: bool,
     shown: bool,
 }
 
 impl StatusLine {
-    /// On stderr.
+    /// Creates a status line on stderr.
     pub(crate) fn new() -> StatusLine {
         StatusLine { terminal: io::stderr().is_terminal(), shown: false }
     }
 
-    /// Whether a line can be written again.
+    /// Whether a line can be overwritten.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Shows a text in place of the one before. Without a terminal it becomes a line.
+    /// Replaces the shown text. Without a terminal, prints a new line.
     pub(crate) fn show(&mut self, text: &str) {
         if !self.terminal {
             say(text);
@@ -51,7 +52,7 @@ impl StatusLine {
         self.shown = true;
     }
 
-    /// Removes the text, so that a line can follow.
+    /// Removes the text, so that another line can follow.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _ = io::stderr().write_all(b"\r\x1b[K");

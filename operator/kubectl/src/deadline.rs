@@ -7,27 +7,27 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::failure::{Failure, TIMEOUT};
 
-/// Until when a command waits. The time counts from its start.
+/// How long a command waits. The time counts from the command's start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     limit: Duration,
-    /// `None`: no limit, or one that no clock reaches.
+    /// `None`: no limit, or a limit that no clock can represent.
     end: Option<Instant>,
 }
 
 impl Deadline {
-    /// Begins now.
+    /// Starts the time now.
     pub(crate) fn after(limit: Option<Duration>) -> Deadline {
         let end = limit.and_then(|it| Instant::now().checked_add(it));
         Deadline { limit: limit.unwrap_or_default(), end }
     }
 
-    /// The time that `--timeout` gave.
+    /// The time limit from `--timeout`.
     pub(crate) fn limit(&self) -> Span {
         Span(self.limit)
     }
 
-    /// Waits for the end of the time.
+    /// Waits until the time has passed.
     pub(crate) async fn passed(&self) {
         match self.end {
             Some(end) => sleep_until(end).await,
@@ -35,7 +35,7 @@ impl Deadline {
         }
     }
 
-    /// Waits for the creation of a run in a namespace.
+    /// Waits for the creation of a run in a namespace, within the time limit.
     pub(crate) async fn bound<T>(
         &self,
         namespace: &str,

@@ -7,13 +7,13 @@ use kube::core::Status;
 
 use crate::time_limit::NoAnswer;
 
-/// The exit code of an error, as that of a run with the outcome Error.
+/// The exit code for an error, equal to the exit code of a run with the outcome Error.
 pub(crate) const ERROR: u8 = 3;
-/// The exit code of a wait whose time has passed, as that of `timeout`.
+/// The exit code for a wait that timed out, equal to the exit code of `timeout`.
 pub(crate) const TIMEOUT: u8 = 124;
-/// The exit code of a command that Ctrl-C ended, as a shell reports it.
+/// The exit code after Ctrl-C, as a shell reports it.
 pub(crate) const INTERRUPTED: u8 = 130;
-/// The exit code of a command that SIGTERM ended, as a shell reports it.
+/// The exit code after SIGTERM, as a shell reports it.
 pub(crate) const TERMINATED: u8 = 143;
 
 /// Why a command gave up.
@@ -29,7 +29,7 @@ impl Failure {
         Failure { code: ERROR, message: message.into() }
     }
 
-    /// The end of a wait, with what to do now.
+    /// The end of a wait, with the next step for the user.
     pub(crate) fn ended(code: u8, message: impl Into<String>) -> Failure {
         Failure { code, message: message.into() }
     }
@@ -41,12 +41,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A right that a command needs, as the API server names it, and who has it.
+/// A right that a command needs, in the API server's terms, and the role that includes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Right {
     pub(crate) verb: &'static str,
     pub(crate) group: &'static str,
-    /// With its subresource, such as `pods/exec`.
+    /// The resource with its subresource, such as `pods/exec`.
     pub(crate) resource: &'static str,
     /// The Kubernetes role with this right; for rights on runs, the suffix of the chart role's name.
     role: &'static str,
@@ -62,7 +62,7 @@ impl Right {
         Right { verb, group, resource, role }
     }
 
-    /// The role to ask for. Kubernetes' own roles have rights on runs only where the chart has `aggregateRoles`.
+    /// The role to request. Kubernetes' own roles include rights on runs only if the chart sets `aggregateRoles`.
     pub(crate) fn role(&self) -> String {
         match self.group {
             crds::benchmark_run::GROUP => format!("the chart's role *-operator-{}", self.role),
@@ -81,7 +81,7 @@ impl fmt::Display for Right {
     }
 }
 
-/// The status that the API server answered with, if it answered.
+/// The status in the API server's answer, if it answered.
 pub(crate) fn status_of(error: &kube::Error) -> Option<&Status> {
     match error {
         kube::Error::Api(status) => Some(status),
@@ -89,7 +89,7 @@ pub(crate) fn status_of(error: &kube::Error) -> Option<&Status> {
     }
 }
 
-/// The HTTP status that the API server answered with, if it answered.
+/// The HTTP status of the API server's answer, if it answered.
 pub(crate) fn code_of(error: &kube::Error) -> Option<u16> {
     match error {
         kube::Error::Api(status) => Some(status.code),
@@ -100,7 +100,7 @@ pub(crate) fn code_of(error: &kube::Error) -> Option<u16> {
     }
 }
 
-/// The failure of a request on an object of a namespace, which needs this right.
+/// The failure of a request on an object in a namespace, which needs this right.
 pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: &str) -> Failure {
     let resource = right.resource;
     let object = if name.is_empty() { resource.to_owned() } else { format!("{resource} {name}") };
@@ -108,7 +108,7 @@ pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: 
         (Some(401), _) => {
             "the API server does not know you (401); sign in again, or choose another --context".to_owned()
         }
-        // An admission policy or a quota has its own words.
+        // An admission policy or a quota sends its own message.
         (Some(403), Some(status)) if !status.message.contains(&format!("cannot {} resource", right.verb)) => {
             format!("{object}: {}", one_line(&status.message))
         }
@@ -132,7 +132,7 @@ pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: 
     })
 }
 
-/// The message of an error on the way to the API server.
+/// The message for an error on the way to the API server.
 pub(crate) fn unreachable(error: &kube::Error) -> String {
     match error {
         kube::Error::SerdeError(cause) => {
@@ -142,13 +142,13 @@ pub(crate) fn unreachable(error: &kube::Error) -> String {
     }
 }
 
-/// Whether the API server took the request and did not answer in time.
+/// Whether the API server accepted the request but did not answer in time.
 pub(crate) fn is_unanswered(error: &kube::Error) -> bool {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |it| it.source());
     causes.into_iter().any(|it| it.is::<NoAnswer>())
 }
 
-/// Whether no such kind is served, which is not the same as that an object is missing.
+/// Whether the API server does not serve this kind at all, which differs from a missing object.
 fn is_without_kind(error: &kube::Error) -> bool {
     status_of(error).is_some_and(|it| it.details.as_ref().is_none_or(|it| it.name.is_empty()))
 }

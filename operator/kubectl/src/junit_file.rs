@@ -1,4 +1,5 @@
-//! [I/O] `--junit`: the validity and the objectives of a status as test cases, under the names of the `junit.xml` of a results folder.
+//! [I/O] `--junit`: the validity and the objectives in a status as test cases, with the same names as in the `junit.xml` of a results
+//! folder.
 
 use std::{io, path::Path};
 
@@ -14,7 +15,7 @@ use kube::ResourceExt as _;
 
 use crate::{failure::Failure, follow::message_of};
 
-/// Finds out that the file cannot be written, before the hours of a run.
+/// Checks that the file can be written, before a run takes hours.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     output::check(path).map_err(|it| cannot_be_written(path, &it))
 }
@@ -55,8 +56,8 @@ fn suite(run: &BenchmarkRun) -> Suite {
     }
 }
 
-/// An objective of which the status has no row. A full status leaves out objectives, those that are met first, and a run that a backup
-/// brought back has its outcome alone.
+/// The test case for an objective without a row in the status. A full status leaves out objectives, met objectives first. A run restored
+/// from a backup has only its outcome.
 fn without_row(run: &BenchmarkRun, objective: &ResolvedObjective, enforcement: Enforcement) -> Case {
     let Some(status) = &run.status else {
         return Case::objective(objective, Met::Inconclusive, enforcement, "the run has no status");
@@ -66,7 +67,7 @@ fn without_row(run: &BenchmarkRun, objective: &ResolvedObjective, enforcement: E
     if all_met || (passed && enforcement == Enforcement::Fail) {
         return Case::objective(objective, Met::True, enforcement, "");
     }
-    // The rows that the status has show the failure.
+    // The rows in the status show the failure.
     let has_failure = status.objectives_truncated && status.objectives.iter().any(|it| it.met != Met::True);
     if passed || has_failure {
         return Case::left_out(

@@ -68,10 +68,10 @@ enum Command {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // clap exits with 2, which means an invalid run.
+        // clap exits with 2, but 2 means an invalid run here.
         Err(error) => {
             let code = if error.use_stderr() { crds::ExitCode::Configuration.code() } else { 0 };
-            // The reader may be gone; the exit code remains.
+            // The reader may be gone. The exit code does not change.
             let _ = error.print();
             return ExitCode::from(code);
         }

@@ -9,7 +9,7 @@ use crate::Cli;
 const HEAD: &str = "Every command and flag of the plugin of kubectl, from its own definitions. `make reference` writes this page.\n\
                     [kubectl.md](kubectl.md) explains them, [exit-codes.md](exit-codes.md) has the exit codes.";
 
-/// `UPDATE_GOLDEN=1` writes the page anew.
+/// `UPDATE_GOLDEN=1` rewrites the page.
 #[test]
 fn the_reference_of_commands_is_that_of_the_program() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference-kubectl.md");

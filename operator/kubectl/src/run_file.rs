@@ -1,4 +1,4 @@
-//! A BenchmarkRun as a file holds it: checked against the schema of this release before anything is sent.
+//! A BenchmarkRun in a file: checked against the schema of this release before it is sent.
 
 use crds::{
     benchmark_run::{GROUP, KIND, VERSION},
@@ -8,19 +8,19 @@ use crds::{
 };
 use serde_json::Value;
 
-/// The most problems that one message lists. A file with more probably repeats one mistake.
+/// Maximum number of problems that one message lists. A file with more probably repeats one mistake.
 const MAX_LISTED: usize = 20;
 
-/// A run to be created.
+/// A run to create.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunFile {
-    /// As it was written.
+    /// The object as written.
     pub(crate) object: Value,
-    /// The namespace that it names.
+    /// The namespace in the file, if it names one.
     pub(crate) namespace: Option<String>,
 }
 
-/// Reads the one BenchmarkRun of a text; `path` is what messages call it. The error has a line for each problem.
+/// Reads the single BenchmarkRun of a text. `path`: the name in messages. The error has one line per problem.
 pub(crate) fn parse(path: &str, text: &str) -> Result<RunFile, String> {
     let document = yaml::read(text).map_err(|it| format!("{path}: {it}"))?;
     let document = document.ok_or_else(|| format!("{path}: is empty; write a BenchmarkRun"))?;

@@ -1,11 +1,11 @@
-//! The server that the operator started for a run, in words.
+//! Describes the server that the operator started for a run.
 
 use std::time::Duration;
 
 use crds::{ServerStatus, units::Span, wording::one_line};
 use jiff::Timestamp;
 
-/// Its name, how far it is, since when, and how it failed last; a line for each.
+/// Its name, progress, start time and last failure, one line each.
 pub(crate) fn text(server: &ServerStatus) -> String {
     let ready = format!("{} of {} replicas ready", server.ready_replicas, server.replicas);
     let mut head = format!("server {}: ", one_line(&server.name));

@@ -9,7 +9,7 @@ use kube::ResourceExt as _;
 
 use crate::{follow::message_of, server};
 
-/// A line below the header, and no other.
+/// One line below the header, and no other lines.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// The whole text of a run that has ended.
@@ -42,7 +42,7 @@ pub(crate) fn text(run: &BenchmarkRun) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// The accuracy of the answers, figure by figure.
+/// The accuracy of the answers, one row per figure.
 fn accuracy(found: &AccuracyStatus) -> String {
     let mut table = new_table(&["accuracy", "value", "limit", "met"]);
     for it in &found.figures {
@@ -54,7 +54,7 @@ fn accuracy(found: &AccuracyStatus) -> String {
     if found.figures.is_empty() { head } else { format!("{head}\n\n{}", table.trim_fmt()) }
 }
 
-/// The verdict and the objectives alone.
+/// Only the verdict and the objectives.
 pub(crate) fn verdict(run: &BenchmarkRun) -> String {
     let Some(status) = &run.status else { return String::new() };
     let mut text = headline(run, status) + "\n";
@@ -64,7 +64,7 @@ pub(crate) fn verdict(run: &BenchmarkRun) -> String {
     text
 }
 
-/// `Passed: chat-r42 in bench, model m, 300.1s`, and why.
+/// `Passed: chat-r42 in bench, model m, 300.1s`, and the reason.
 fn headline(run: &BenchmarkRun, status: &BenchmarkRunStatus) -> String {
     let outcome = status.outcome.map(|it| it.name()).unwrap_or("without outcome");
     let mut line = format!("{outcome}: {}", run.name_any());
@@ -134,7 +134,7 @@ fn stages(status: &BenchmarkRunStatus) -> String {
     table.trim_fmt()
 }
 
-/// A row for each objective of a status.
+/// One row per objective in a status.
 fn objectives(status: &BenchmarkRunStatus) -> String {
     let mut table = new_table(&["objective", "observed", "limit", "met"]);
     for it in &status.objectives {

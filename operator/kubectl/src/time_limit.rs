@@ -1,4 +1,4 @@
-//! A time limit on each request. kube has none, and an API server that accepts a request may never answer it.
+//! A time limit for each request. kube has none, and an API server that accepts a request may never answer it.
 
 use std::{
     fmt,
@@ -45,12 +45,12 @@ impl<S> Layer<S> for TimeLimit {
     }
 }
 
-/// What of an answer has to come within the limit.
+/// The part of an answer that has to arrive within the limit.
 #[derive(Clone, Copy)]
 enum Covered {
-    /// All of it.
+    /// The whole answer.
     Whole,
-    /// Its head; the rest comes as it arises.
+    /// The head; the rest arrives as it is produced.
     Head,
     /// Nothing: the head of a followed log may come with its first line.
     Nothing,

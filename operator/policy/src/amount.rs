@@ -1,7 +1,7 @@
 //! Compares Kubernetes quantities.
 
-/// The nano-units of a quantity, such as `500m`, `2`, `1e3` or `8Gi`; `None` if it is none. Values above the largest count as the
-/// largest.
+/// The nano-units of a quantity, such as `500m`, `2`, `1e3` or `8Gi`; `None` if the text is not a quantity. Larger values count as the
+/// largest value.
 pub(super) fn nano(text: &str) -> Option<u128> {
     let end = text.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
@@ -11,7 +11,7 @@ pub(super) fn nano(text: &str) -> Option<u128> {
     }
     let (factor, exponent) = scale(suffix)?;
     let mut value = digits_of(whole)?.saturating_mul(1_000_000_000);
-    // What is smaller than a billionth does not count.
+    // Parts smaller than a billionth do not count.
     let part: String = part.chars().take(9).collect();
     value = value.saturating_add(digits_of(&format!("{part:0<9}"))?);
     value = value.saturating_mul(factor);
@@ -25,7 +25,7 @@ fn digits_of(text: &str) -> Option<u128> {
     if text.is_empty() {
         return Some(0);
     }
-    // More digits than fit are more than any limit.
+    // A number with too many digits is above any limit.
     text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().unwrap_or(u128::MAX))
 }
 

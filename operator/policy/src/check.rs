@@ -1,4 +1,4 @@
-//! Holds a run against the limits of its namespace.
+//! Checks a run against the limits of its namespace.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,22 +19,22 @@ use workload_profiles::{
 
 use super::{Limits, Pattern, amount::nano, server::Server};
 
-/// Priority classes whose pods may evict those of the cluster itself.
+/// Prefix of the priority classes with pods that may evict the cluster's own pods.
 const SYSTEM: &str = "system-";
-/// The most violations that a message names.
+/// Maximum number of violations that a message names.
 const MAX_NAMED: usize = 16;
 
-/// What stands in place of the URL of a target that is not installed yet. No load goes there, and the lists of hosts do not judge it.
+/// Placeholder for the URL of a target that is not installed yet. No load goes there, and the lists of hosts do not apply to it.
 pub const UNKNOWN_TARGET: &str = "http://gateway.invalid";
 
-/// What a run asks for and may not have.
+/// A value in a run that the policy does not allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Where it stands, such as `spec.launcher.image`.
+    /// The field, such as `spec.launcher.image`.
     pub field: String,
-    /// What stands there.
+    /// The value of the field.
     pub value: String,
-    /// What is allowed, and what to do.
+    /// The allowed values, and what to do.
     pub rule: String,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Violation {
 }
 
 impl Violation {
-    /// All violations as one message, a line each.
+    /// All violations as one message, one line per violation.
     pub fn message(all: &[Violation]) -> String {
         let mut lines: Vec<_> = all.iter().take(MAX_NAMED).map(Violation::to_string).collect();
         if all.len() > MAX_NAMED {
@@ -56,9 +56,8 @@ impl Violation {
     }
 }
 
-/// Everything that a run asks for and may not have. `own_image`: the image of the operator, which
-/// launchers and the simulator may always use. `workload`: `None` where the
-/// profile is not known; its load and its files are not judged then.
+/// All values in a run that the policy does not allow. `own_image`: the image of the operator, which launchers and the simulator may always
+/// use. `workload`: `None` if the profile is not known; its load and its files are then not checked.
 pub fn check(
     limits: &Limits,
     own_image: &str,
@@ -124,13 +123,13 @@ pub fn check(
     all.0
 }
 
-/// The server that Benchwright starts; llm-d's charts start theirs with the rights of whoever installs them.
+/// The server that Benchwright starts. llm-d's charts start their servers with the rights of the installing user.
 fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
     spec.target.server.as_ref().filter(|_| llm_d_server(spec).is_none())
 }
 
-/// Holds a server that is started for the run against the limits of launchers; its resources have limits of their own, if there are any. Only
-/// the simulator may always use the image of the operator: with a command of the user, this image sends any load to any host.
+/// Checks a server that is started for the run against the limits of launchers. Its resources may have separate limits. Only the simulator
+/// may always use the image of the operator: with a user's command, this image could send any load to any host.
 fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
     let field = |name: &str| format!("spec.target.server.{name}");
     let is_simulator = server.engine.is_own() && server.command.is_empty() && server.preprocess.is_none();
@@ -214,7 +213,7 @@ fn check_hosts(
             Some(server) => {
                 all.check_name(&format!("{field}, the host"), Some(&server.host), &allowed, "targetHosts");
             }
-            // Another reader of URLs could find a host in it.
+            // Another URL parser could find a host in it.
             None if allowed.is_some() => {
                 let rule =
                     "has no host that can be held against limits.targetHosts; write a URL such as http://host:80";
@@ -225,12 +224,12 @@ fn check_hosts(
     }
 }
 
-/// The fields that name what the launcher connects to, and the URLs.
+/// The fields with the URLs to which the launcher connects, and the URLs.
 fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Workload>) -> Vec<(String, String)> {
     let target = match (&resolved.endpoint, &spec.target.url) {
         (Endpoint::Simulator(_) | Endpoint::Server(_), _) => None,
         (Endpoint::Url(url), Some(_)) => Some(("spec.target.url".to_owned(), url.clone())),
-        // A server that is started for the run is its own, as are the metrics of its pods.
+        // A server that is started for the run belongs to the run, and so do the metrics of its pods.
         (Endpoint::Url(_), None) if own_server(spec).is_some() => None,
         (Endpoint::Url(url), None) if url == UNKNOWN_TARGET => None,
         (Endpoint::Url(url), None) => Some(("spec.target".to_owned(), url.clone())),
@@ -242,7 +241,7 @@ fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Wor
     target.into_iter().chain(metrics).chain(upload).chain(workload.into_iter().flat_map(remote_files)).collect()
 }
 
-/// The names of the Services of a namespace that the launcher may be sent to. A name that is no Service is one too if it looks so.
+/// The names of the Services in a namespace to which the launcher may be sent. A host counts if it could be the name of a Service.
 pub fn called_services(
     spec: &BenchmarkRunSpec,
     resolved: &ResolvedRun,
@@ -254,7 +253,7 @@ pub fn called_services(
     hosts.filter_map(|it| Some(service_name(&it, namespace)?.to_owned())).collect()
 }
 
-/// The Service of a namespace that a host may be, such as `model`, `model.bench` or `model.bench.svc.cluster.local`.
+/// The Service in a namespace that a host may name, such as `model`, `model.bench` or `model.bench.svc.cluster.local`.
 fn service_name<'a>(host: &'a str, namespace: &str) -> Option<&'a str> {
     let mut labels = host.split('.');
     let name = labels.next()?;
@@ -263,9 +262,9 @@ fn service_name<'a>(host: &'a str, namespace: &str) -> Option<&'a str> {
     Some(name).filter(|_| own && valid)
 }
 
-/// What each file behind a URL is, and its URL.
+/// The purpose and the URL of each remote file.
 pub fn remote_files(workload: &Workload) -> Vec<(String, String)> {
-    // The files are reached only by an exclusive reference.
+    // The files can be visited only through an exclusive reference.
     let mut workload = workload.clone();
     let sources = workload.sources_mut().into_iter();
     let remote = sources.filter_map(|(what, source)| match source {
@@ -278,7 +277,7 @@ pub fn remote_files(workload: &Workload) -> Vec<(String, String)> {
 fn check_load(limits: &Limits, workload: &Workload, all: &mut Violations) {
     for stage in &workload.stages {
         let (rate, at_once) = match &stage.load {
-            // A rate that earlier stages give is known only when they have run.
+            // A rate that depends on earlier stages is known only after they have run.
             Load::Open { .. } if stage.load.has_measured_rate() => (None, None),
             Load::Open { rate, .. } => (Some(rate.peak().per_second()), None),
             Load::Users { rate, .. } => (Some(rate.per_second()), None),
@@ -307,13 +306,13 @@ fn check_load(limits: &Limits, workload: &Workload, all: &mut Violations) {
     }
 }
 
-/// The rate of a LoadGen test in its settings. One that is searched is not known before the run.
+/// The rate of a LoadGen test in its settings. A rate that is searched for is not known before the run.
 fn server_rate(workload: &Workload, test: u32) -> Option<f64> {
     let tests = &workload.loadgen.as_ref()?.tests;
     Some(tests.get(usize::try_from(test).ok()?)?.settings.server_target_qps)
 }
 
-/// `owner`: the field whose resources these are. `list`: the limit that holds.
+/// `owner`: the field with these resources. `list`: the limit that applies.
 fn check_resources(
     owner: &str,
     asked: &Resources,
@@ -330,7 +329,7 @@ fn check_resources(
             all.add(&field, quoted(&amount.text()), &rule);
             continue;
         };
-        // A quantity that cannot be compared is above the limit.
+        // A quantity that cannot be compared counts as above the limit.
         let within = nano(&amount.text()).zip(nano(&limit.text())).is_some_and(|(asked, most)| asked <= most);
         if !within {
             let rule = format!("at most {} is allowed (limits.{list}.{name}); lower it", limit.text());
@@ -346,7 +345,7 @@ impl Violations {
         self.0.push(Violation { field: field.to_owned(), value, rule: rule.to_owned() });
     }
 
-    /// Holds a priority class against the list, and refuses those of the cluster itself.
+    /// Checks a priority class against the list, and refuses the cluster's own classes.
     fn check_class(&mut self, field: &str, class: Option<&str>, limits: &Limits) {
         self.check_name(field, class, &limits.priority_classes, "priorityClasses");
         if let Some(class) = class.filter(|it| it.starts_with(SYSTEM)) {
@@ -354,7 +353,7 @@ impl Violations {
         }
     }
 
-    /// Holds what a pod asks of its node against the lists.
+    /// Checks a pod's scheduling requirements against the lists.
     fn check_scheduling(&mut self, field: &str, scheduling: &Scheduling, limits: &Limits) {
         let runtime = scheduling.runtime_class_name.as_deref();
         self.check_name(&format!("{field}.runtimeClassName"), runtime, &limits.runtime_classes, "runtimeClasses");
@@ -375,7 +374,7 @@ impl Violations {
         }
     }
 
-    /// Holds a name against a list, if there is a name and a list.
+    /// Checks a name against a list, if there are both.
     fn check_name(&mut self, field: &str, name: Option<&str>, allowed: &Option<Vec<Pattern>>, list: &str) {
         let (Some(name), Some(allowed)) = (name.filter(|it| !it.is_empty()), allowed) else { return };
         if allowed.iter().any(|it| it.matches(name)) {

@@ -1,6 +1,6 @@
-//! What the administrators of an installation allow: a file that the operator reads at its start, and that no user of the cluster's
-//! API can change. [`check`] holds a run against it, in the operator and in `benchwright validate`; pure. What Services of the cluster
-//! add to that is the operator's part.
+//! The limits that the administrators of an installation set: a file that the operator reads at its start, and that no user of the
+//! cluster's API can change. [`check`] checks a run against it, in the operator and in `benchwright validate`; pure. The operator itself
+//! adds checks on the cluster's Services.
 
 mod amount;
 mod check;
@@ -23,21 +23,21 @@ pub use check::{UNKNOWN_TARGET, Violation, called_services, check, remote_files}
 pub use pattern::Pattern;
 pub use server::Server;
 
-/// The most entries of a list: each run is held against all of them.
+/// Maximum number of entries in a list, because each run is compared with all of them.
 const MAX_ENTRIES: usize = 256;
-/// How long an attempt may wait for its queue while other runs wait for it, where the administrators set nothing.
+/// How long an attempt may wait for its queue while other runs wait for it, if the administrators set no limit.
 const QUEUE_SECONDS: u32 = 1_800;
 
-/// Limits for all namespaces, and what is different in some. The default allows what Kubernetes allows.
+/// Limits for all namespaces, and the differences for some namespaces. The default allows everything that Kubernetes allows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Policy {
     /// Limits that `limits` and `namespaces` replace.
     pub preset: Preset,
-    /// For all namespaces.
+    /// Limits for all namespaces.
     pub limits: Limits,
-    /// For some. All entries that name a namespace count, in their order: a limit that a later one sets replaces that of an earlier
-    /// one.
+    /// Limits for some namespaces. All entries that name a namespace apply, in their order: a limit in a later entry replaces the limit of
+    /// an earlier entry.
     pub namespaces: Vec<Override>,
 }
 
@@ -58,7 +58,7 @@ pub enum Preset {
 pub struct Override {
     /// The names of the namespaces, with `*` for any text.
     pub names: Vec<Pattern>,
-    /// What is different in them. What is absent stays as it is.
+    /// The differences for these namespaces. Absent limits stay unchanged.
     pub limits: Limits,
 }
 
@@ -138,7 +138,8 @@ impl Policy {
         if problems.is_empty() { Ok(policy) } else { Err(problems.join("\n")) }
     }
 
-    /// Reads a policy from its own file, or from the values of the chart, which have it under `policy` and a preset of their own.
+    /// Reads a policy from a policy file, or from the values of the chart. The values contain the policy under `policy`, with a separate
+    /// preset.
     ///
     /// # Errors
     /// As [`Policy::parse`].
@@ -151,7 +152,7 @@ impl Policy {
                 if let Some(fields) = policy.as_object_mut() {
                     fields.entry("preset").or_insert("shared".into());
                 }
-                // JSON is YAML.
+                // JSON is valid YAML.
                 Policy::parse(&policy.to_string())
             }
             None => Policy::parse(text),
@@ -179,12 +180,12 @@ impl Policy {
         limits
     }
 
-    /// `maxConcurrentAttempts` of a namespace. Each event of a watch asks for it.
+    /// `maxConcurrentAttempts` of a namespace. Every watch event reads it.
     pub fn max_concurrent_attempts(&self, namespace: &str) -> Option<u32> {
         self.limits_in(namespace).rev().find_map(|it| it.max_concurrent_attempts)
     }
 
-    /// The limits for all namespaces, and those that replace some of them in this one.
+    /// The limits for all namespaces, and the limits that replace some of them in this namespace.
     fn limits_in(&self, namespace: &str) -> impl DoubleEndedIterator<Item = &Limits> {
         let named = move |it: &&Override| it.names.iter().any(|it| it.matches(namespace));
         std::iter::once(self.preset.limits())
@@ -192,7 +193,7 @@ impl Policy {
             .chain(self.namespaces.iter().filter(named).map(|it| &it.limits))
     }
 
-    /// The settings of a namespace: those of the installation, with the networks that this policy blocks.
+    /// The settings for a namespace: the installation's settings, with the networks that this policy blocks.
     pub fn settings(&self, settings: &Settings, namespace: &str) -> Settings {
         let mut settings = settings.clone();
         if let Some(more) = self.limits_in(namespace).rev().find_map(|it| it.egress.as_ref()) {
@@ -239,7 +240,7 @@ impl Limits {
     }
 
     fn replace(&mut self, newer: &Limits) {
-        // Destructured, so that no limit is forgotten.
+        // Destructured, so that no limit is missed.
         let Limits {
             images,
             target_hosts,
@@ -356,7 +357,7 @@ impl Limits {
             all.extend(egress.rules(&field).err().unwrap_or_default());
             let (found, own) = (egress.blocked.len(), Egress::cluster_default().blocked.len());
             let most = MAX_ENTRIES.saturating_sub(own);
-            // A launcher refuses a longer list than that, and so each run would fail.
+            // A launcher refuses a longer list, so every run would fail.
             if found > most && found <= MAX_ENTRIES {
                 let why = format!("has {found} entries; write at most {most}, because {own} are blocked in any case");
                 add(&mut all, &format!("{field}.blocked"), &why);

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// The longest pattern, in bytes: an image reference has at most 512.
 const MAX_LENGTH: usize = 512;
 
-/// A name in which each `*` stands for any text, also for none. It is held against a whole name, with its case.
+/// A name in which each `*` stands for any text, including empty text. It is compared with a whole name and is case-sensitive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(String);
@@ -16,11 +16,11 @@ impl Pattern {
         &self.0
     }
 
-    /// Whether a name is one of those that are meant.
+    /// Whether the pattern matches a name.
     pub fn matches(&self, name: &str) -> bool {
         let Some((first, rest)) = self.0.split_once('*') else { return self.0 == name };
         let Some(mut left) = name.strip_prefix(first) else { return false };
-        // The last part has to be the end; each other part is taken where it comes first.
+        // The last part has to match the end. Each other part matches at its first occurrence.
         let Some((middle, last)) = rest.rsplit_once('*') else { return left.ends_with(rest) };
         for part in middle.split('*') {
             let Some(at) = left.find(part) else { return false };
@@ -29,12 +29,12 @@ impl Pattern {
         left.ends_with(last)
     }
 
-    /// The pattern for names of hosts, which have no case and no dot at their end.
+    /// The pattern for host names, which are case-insensitive and have no final dot.
     pub(super) fn of_host(&self) -> Pattern {
         Pattern(self.0.trim_end_matches('.').to_ascii_lowercase())
     }
 
-    /// Why it cannot be used.
+    /// Why the pattern cannot be used.
     pub(super) fn problem(&self) -> Option<String> {
         let text = &self.0;
         if text.is_empty() {
@@ -47,7 +47,7 @@ impl Pattern {
             .then(|| format!("is {text:?}; take the white space out"))
     }
 
-    /// Whether a last `*` stands for a part of its own, and not for the rest of a name.
+    /// Whether a final `*` stands for a separate part, and not for the rest of a name.
     pub(super) fn ends_a_name(&self) -> bool {
         self.0.strip_suffix('*').is_none_or(|it| it.is_empty() || it.ends_with(['/', ':', '@', '*']))
     }

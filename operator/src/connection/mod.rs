@@ -1,11 +1,11 @@
-//! [I/O] The connection to the API server. The client has to notice a connection that died without being closed: a watch on
-//! it reports no change, and nothing else shows the failure.
+//! [I/O] The connection to the API server. The client has to notice a connection that died without being closed: a watch on it reports no
+//! changes, and nothing else reveals the failure.
 //!
-//! The server ends each watch after a few seconds and the client requests it again, so that its answers show that the
-//! connection works. All reads have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The
-//! client itself never retries a request: the watches and the loop retry, and a retry inside a turn would delay other runs.
+//! The server ends each watch after a few seconds, and the client requests it again. The answers show that the connection works. All reads
+//! have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The client itself never retries a request: the
+//! watches and the loop retry, and a retry inside a turn would delay other runs.
 //!
-//! Answers are cut while they arrive ([`trim`]), so that an object that somebody has filled takes little memory.
+//! Answers are trimmed while they arrive ([`trim`]), so that an oversized object takes little memory.
 
 pub mod trim;
 
@@ -40,21 +40,21 @@ use crate::{
 /// Time limits. With the defaults a dead connection is noticed within 20 seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// To open a connection, and to write.
+    /// Time limit for opening a connection, and for a write.
     pub connect: Duration,
-    /// To wait for the next bytes of an answer, from the request or from the last bytes.
+    /// Time limit for the next bytes of an answer, counted from the request or from the last bytes.
     pub read: Duration,
-    /// To wait for the beginning of an answer to anything but a watch. A turn makes several requests, and one that hangs has to
-    /// leave time for others.
+    /// Time limit for the start of an answer to any request except a watch. A turn makes several requests, and a request that hangs has to
+    /// leave time for the others.
     pub request: Duration,
     /// Seconds after which the server ends a watch, and the client requests it again. kube waits five seconds longer before
     /// it gives up the connection.
     pub watch_seconds: u32,
-    /// How long an idle connection may be used again.
+    /// How long an idle connection may be reused.
     pub idle: Duration,
-    /// A watch without an answer for this time is silent, and the operator is not ready.
+    /// A watch without an answer for this time is silent. The operator is then not ready.
     pub silent: Duration,
-    /// A watch that was not requested for this time is stuck, and the operator has to be restarted.
+    /// A watch without a request for this time is stuck. The operator then has to be restarted.
     pub stuck: Duration,
 }
 
@@ -81,7 +81,7 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
 /// How often [`Health::report`] checks the watches.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A client that notes the requests and answers of its watches in `health`, and whose writes pass `fence`.
+/// A client that records the requests and answers of its watches in `health`, and passes its writes through `fence`.
 ///
 /// # Errors
 /// When the configuration's certificates or credentials cannot be used.
@@ -98,7 +98,7 @@ pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Resu
     connector.set_connect_timeout(Some(limits.connect));
     connector.set_read_timeout(Some(limits.read));
     connector.set_write_timeout(Some(limits.connect));
-    // Otherwise the idle time of a connection would count towards the time limit of the next answer.
+    // Otherwise the idle time of a connection would count toward the time limit of the next answer.
     connector.set_reset_reader_on_write(true);
     let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
         .pool_idle_timeout(limits.idle)
@@ -115,7 +115,7 @@ pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Resu
     Ok(ClientBuilder::new(service, config.default_namespace.clone()).build())
 }
 
-/// When each watch, and the lease, was last requested and last answered.
+/// The times of the last request and the last answer, for each watch and for the lease.
 #[derive(Debug)]
 pub struct Health {
     limits: Limits,
@@ -129,7 +129,7 @@ struct LastTimes {
 }
 
 impl Health {
-    /// Without any watch.
+    /// Creates a value without any watch.
     pub fn new(limits: Limits) -> Self {
         Health { limits, watches: Mutex::default() }
     }
@@ -139,7 +139,7 @@ impl Health {
         self.limits
     }
 
-    /// Adds a watch, or another path, whose requests are expected from now on.
+    /// Adds a watch, or another path, that has to be requested from now on.
     pub fn expect(&self, path: &str) {
         let now = Instant::now();
         self.lock().insert(path.to_owned(), LastTimes { requested: now, answered: now });
@@ -160,12 +160,12 @@ impl Health {
         ages.into_iter().filter(|(_, age)| *age > limit).collect()
     }
 
-    /// Notes that something was requested, of the things that are expected.
+    /// Records a request, if its path is expected.
     pub fn asked(&self, path: &str) {
         self.note(path, |times, now| times.requested = now);
     }
 
-    /// Notes that something was answered, of the things that are expected.
+    /// Records an answer, if its path is expected.
     pub fn answered(&self, path: &str) {
         self.note(path, |times, now| times.answered = now);
     }
@@ -177,7 +177,7 @@ impl Health {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, LastTimes>> {
-        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        // Each operation leaves the map valid, so a panic elsewhere does not invalidate it.
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -203,7 +203,7 @@ impl Health {
     }
 }
 
-/// The waits after failures of a watch: 1, 2, 4 and then 5 seconds. They are short, because no change is seen meanwhile.
+/// The waits after failures of a watch: 1, 2, 4 and then 5 seconds. They are short, because the operator sees no changes meanwhile.
 #[derive(Debug, Default)]
 pub struct WatchBackoff(u32);
 
@@ -223,8 +223,8 @@ impl Backoff for WatchBackoff {
     }
 }
 
-/// No wait after a failure of one of the loop's watches. Each watch has its own waits; a common one would delay the watches
-/// that work.
+/// Never delays after a failure of one of the loop's watches. Each watch has its own backoff; a common backoff would delay the watches that
+/// work.
 #[derive(Debug)]
 pub struct NoBackoff;
 
@@ -240,7 +240,7 @@ impl Backoff for NoBackoff {
     fn reset(&mut self) {}
 }
 
-/// Notes requests and answers of watches in a [`Health`].
+/// Records requests and answers of watches in a [`Health`].
 struct Observed<S> {
     inner: S,
     health: Arc<Health>,
@@ -264,7 +264,7 @@ where
         let query = request.uri().query().unwrap_or_default();
         let has = |part: &str| query.split('&').any(|it| it.starts_with(part));
         let is_watch = has("watch=true");
-        // A watch begins with a list request that has a page limit. Other reads of the same path have none and do not count.
+        // A watch begins with a list request that has a page limit. Other reads of the same path have no limit and do not count.
         if request.method() == Method::GET && (is_watch || has("limit=")) {
             self.health.asked(&path);
         }
@@ -288,7 +288,7 @@ where
     }
 }
 
-/// Cuts the answers of a service.
+/// Trims the answers of a service.
 struct Trimmed<S> {
     inner: S,
 }
@@ -325,7 +325,7 @@ where
 mod tests {
     use super::*;
 
-    /// How much longer than `watch_seconds` kube's watcher waits.
+    /// How much longer than `watch_seconds` kube's watcher waits for an answer.
     const KUBE_MARGIN: Duration = Duration::from_secs(5);
 
     #[test]

@@ -1,20 +1,20 @@
-//! Cuts the answers of the API server while they arrive, before anything holds them.
+//! Trims the answers of the API server while they arrive, before they are stored anywhere.
 //!
-//! Whoever may write an object may fill it up to etcd's limit of 1.5 MiB, and a megabyte of small labels takes tens of megabytes of
-//! memory as objects. So the operator keeps [`MOST_ENTRIES`] labels, finalizers and owner references of an object at most, and
-//! [`MOST_BYTES`] of each. It drops what it never reads: `managedFields`, annotations of others, and nearly all of the spec of
-//! pods, Jobs, Deployments and NetworkPolicies.
+//! Anyone who may write an object may fill it up to etcd's limit of 1.5 MiB, and a megabyte of small labels takes tens of megabytes of
+//! memory as objects. So the operator keeps at most [`MOST_ENTRIES`] labels, finalizers and owner references per object, and at most
+//! [`MOST_BYTES`] of each kind. It drops the parts that it never reads: `managedFields`, annotations with other prefixes, and nearly all of
+//! the spec of pods, Jobs, Deployments and NetworkPolicies.
 
 use bytes::Bytes;
 
-/// The most labels that are kept of an object. The same number of annotations, of finalizers, and of owner references.
+/// Maximum number of labels kept per object. The same limit applies to annotations, finalizers and owner references.
 pub const MOST_ENTRIES: usize = 256;
-/// The most bytes that are kept of an object's labels; as many of its annotations, finalizers, owner references, and of such a spec.
+/// Maximum bytes of labels kept per object. The same limit applies to annotations, finalizers, owner references and a trimmed spec.
 pub const MOST_BYTES: usize = 64 * 1024;
-/// How the annotations begin that the operator reads.
+/// The prefix of the annotations that the operator reads.
 const OWN: &[u8] = b"benchwright.dev/";
 
-/// What is done with the parts of an object or array that is being read.
+/// How to treat the parts of the object or array that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     /// A list, an event of a watch, or an object.
@@ -33,37 +33,37 @@ enum Rule {
     All,
 }
 
-/// An object or array that has begun and not ended.
+/// An object or array that has begun but not ended.
 #[derive(Debug)]
 struct Level {
     rule: Rule,
     is_object: bool,
-    /// Parts that were kept.
+    /// Number of parts that were kept.
     kept: usize,
     part: Part,
 }
 
-/// Where in a part of an object or array the reader is.
+/// The reader's position within a part of an object or array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Before its first byte.
     Before,
     /// In the key of an object's part, or between key and value.
     Key,
-    /// In the value, which has the rule.
+    /// In the value, to which this rule applies.
     Value(Rule),
 }
 
-/// What becomes of the bytes of the part that is being read.
+/// What happens to the bytes of the part that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Kept,
-    /// Kept if it is short enough: decided at its end.
+    /// Held back. Kept if it is short enough, which is decided at its end.
     Held,
     Dropped,
 }
 
-/// Cuts one answer. Takes its bytes in pieces of any size.
+/// Trims one answer, which arrives in pieces of any size.
 #[derive(Debug)]
 pub struct Trimmer {
     /// The fields of the spec that are kept; `None`: all.
@@ -72,17 +72,17 @@ pub struct Trimmer {
     is_text: bool,
     is_escaped: bool,
     fate: Fate,
-    /// The number of levels above the part whose fate is [`Fate::Held`] or [`Fate::Dropped`].
+    /// The number of levels above the part that is [`Fate::Held`] or [`Fate::Dropped`].
     decided_at: usize,
     key: Vec<u8>,
     held: Vec<u8>,
-    /// How many bytes this list may still have.
+    /// How many more bytes this list may have.
     left: usize,
     out: Vec<u8>,
 }
 
 impl Trimmer {
-    /// For the answer to a request of this path, such as `/api/v1/namespaces/bench/pods`.
+    /// Trims the answer to a request for this path, such as `/api/v1/namespaces/bench/pods`.
     pub fn new(path: &str) -> Self {
         Trimmer {
             spec: fields_of_spec(path),
@@ -98,13 +98,13 @@ impl Trimmer {
         }
     }
 
-    /// The next bytes of the answer, without those that are cut. Some of them may come with the next call.
+    /// Takes the next bytes of the answer and returns the bytes to keep. Some bytes may be returned by a later call.
     pub fn trim(&mut self, bytes: &[u8]) -> Bytes {
         self.out.reserve(bytes.len());
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             if self.is_text && !self.is_escaped {
-                // Texts are most of an answer.
+                // Strings make up most of an answer.
                 let plain = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
                 if plain > 0 {
                     self.put_all(&rest[..plain]);
@@ -156,7 +156,7 @@ impl Trimmer {
             Some((_, Part::Value(rule))) => rule,
             Some(_) => Rule::All,
         };
-        // What is dropped or held is not cut further.
+        // A dropped or held part is not trimmed further.
         let rule = if self.fate == Fate::Kept { rule } else { Rule::All };
         if matches!(rule, Rule::Limited | Rule::Annotations | Rule::Spec) {
             self.left = MOST_BYTES;
@@ -173,7 +173,7 @@ impl Trimmer {
         self.put(byte);
     }
 
-    /// The first byte of a part: a key, or an item of an array.
+    /// Handles the first byte of a part: a key, or an item of an array.
     fn begin_part(&mut self) {
         let Some(level) = self.levels.last_mut().filter(|it| it.rule != Rule::All && it.part == Part::Before) else {
             return;
@@ -188,7 +188,7 @@ impl Trimmer {
         self.begin(fate);
     }
 
-    /// The end of a key.
+    /// Decides at the end of a key what happens to its value.
     fn decide(&mut self) {
         let Some(level) = self.levels.last() else { return };
         let name = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
@@ -232,7 +232,7 @@ impl Trimmer {
         }
     }
 
-    /// Puts a comma between this part and the last one that was kept.
+    /// Puts a comma between this part and the last kept part.
     fn separate(&mut self) {
         let Some(level) = self.levels.last_mut() else { return };
         level.kept += 1;
@@ -279,10 +279,10 @@ impl Trimmer {
     }
 }
 
-/// The fields of the spec that are read of an object of this path; `None`: all of them may be.
+/// The spec fields that the operator reads from objects of this path; `None`: it may read all fields.
 fn fields_of_spec(path: &str) -> Option<&'static [&'static str]> {
     let mut parts = path.trim_start_matches('/').split('/');
-    // `api/v1/…` or `apis/GROUP/VERSION/…`, then `namespaces/NAME/…` but for a list of all namespaces.
+    // The path is `api/v1/…` or `apis/GROUP/VERSION/…`, then `namespaces/NAME/…` unless the list covers all namespaces.
     let group = if parts.next()? == "api" { 1 } else { 2 };
     let mut parts = parts.skip(group).peekable();
     if parts.peek() == Some(&"namespaces") {
@@ -292,7 +292,7 @@ fn fields_of_spec(path: &str) -> Option<&'static [&'static str]> {
         "pods" => Some(&["nodeName"]),
         "jobs" => Some(&["suspend"]),
         "deployments" => Some(&[]),
-        // A selector that is too large to be kept counts as one that selects every pod.
+        // A selector that is too large to keep counts as a selector of every pod.
         "networkpolicies" => Some(&["podSelector", "policyTypes"]),
         _ => None,
     }

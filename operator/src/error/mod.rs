@@ -28,7 +28,7 @@ pub enum Error {
         /// Message of the answer.
         message: String,
     },
-    /// The run has changed since it was read, so that nothing was written.
+    /// The run has changed since it was read, so nothing was written.
     #[error("the run has changed since it was read")]
     Outdated,
     /// The API server did not create an object. A later try may succeed.
@@ -38,10 +38,10 @@ pub enum Error {
         kind: String,
         /// Name of the object.
         name: String,
-        /// The API server's error, or that of the connection to it.
+        /// The error of the API server, or of the connection to it.
         source: kube::Error,
     },
-    /// The values for llm-d's charts were not written. The run does without them.
+    /// The values for llm-d's charts were not written. The run does not need them.
     #[error("{0}")]
     NoChartValues(Box<Error>),
     /// An object of this name exists and has another owner.
@@ -54,11 +54,11 @@ pub enum Error {
     },
 }
 
-/// The answer to a request without the right to it. The code counts, and not the reason, which a proxy does not give.
+/// The HTTP status for a missing right. The check uses the code and not the reason, because a proxy sends no reason.
 pub const FORBIDDEN: u16 = 403;
-/// Statuses by which the API server says that an object is malformed or invalid.
+/// HTTP statuses of an object that is malformed or invalid.
 const INVALID: [u16; 2] = [400, 422];
-/// Words of admission webhooks and policies that deny a request. They choose the status of the answer themselves.
+/// Phrases in the messages of admission webhooks and policies that deny a request. They choose the HTTP status themselves.
 const DENIALS: [&str; 2] = ["denied the request", "denied request"];
 
 impl Error {
@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// What the status says of a child that could not be created; `None` for another error.
+    /// The refusal to report in the status if a child could not be created; `None` for another error.
     pub fn refusal(&self) -> Option<Refused> {
         let for_good = match self {
             Error::Refused { code, message, .. } => INVALID.contains(code) && !is_denial(message),
@@ -85,7 +85,7 @@ impl Error {
         Some(Refused { message: self.to_string(), for_good })
     }
 
-    /// How long the API server asks to wait before the next request.
+    /// How long the API server requests to wait before the next request.
     pub fn retry_after(&self) -> Option<Duration> {
         let (Error::Api(error) | Error::NotCreated { source: error, .. }) = self else { return None };
         let kube::Error::Api(status) = error else { return None };
@@ -94,7 +94,7 @@ impl Error {
     }
 }
 
-/// Whether a webhook or a policy denied the request. Its configuration may change, as a quota may.
+/// Whether a webhook or a policy denied the request. Like a quota, its configuration may change.
 fn is_denial(message: &str) -> bool {
     DENIALS.iter().any(|it| message.contains(it))
 }

@@ -1,4 +1,4 @@
-//! [I/O] The fence before every write: a replica whose lease has expired by its own clock writes nothing more.
+//! [I/O] The fence in front of every write: after its lease has expired by its own clock, a replica writes nothing more.
 
 use std::{
     pin::Pin,
@@ -13,18 +13,19 @@ use kube::client::Body;
 use tokio::time::{Instant, timeout_at};
 use tower::{BoxError, Service};
 
-/// Until when writes are let through.
+/// How long writes are allowed.
 #[derive(Clone, Copy, Debug)]
 pub enum Deadline {
-    /// There is no election: always.
+    /// There is no election: writes are always allowed.
     None,
-    /// Not any more, or not yet.
+    /// Writes are not allowed: no lease yet, or no longer.
     Closed,
-    /// Until this time of both clocks. The monotonic one stands still while a machine sleeps, and the other one can be set.
+    /// Writes are allowed until either clock passes this time. The monotonic clock stops while the machine sleeps, and the system clock can
+    /// be set.
     Until {
         /// By the monotonic clock.
         at: Instant,
-        /// By the clock of the system.
+        /// By the system clock.
         system: SystemTime,
     },
 }
@@ -34,34 +35,34 @@ pub enum Deadline {
 #[error("this replica does not lead: its lease has expired, so that it writes nothing")]
 pub struct NotLeading;
 
-/// Lets writes through until the lease expires.
+/// Allows writes until the lease expires.
 #[derive(Debug)]
 pub struct Fence(Mutex<Deadline>);
 
 impl Fence {
-    /// A fence that lets everything through, for an operator without election.
+    /// A fence that allows all writes, for an operator without election.
     pub fn open() -> Self {
         Fence(Mutex::new(Deadline::None))
     }
 
-    /// A fence that lets nothing through before the lease is taken.
+    /// A fence that allows no writes before the lease is taken.
     pub fn closed() -> Self {
         Fence(Mutex::new(Deadline::Closed))
     }
 
-    /// Lets writes through for a time after `sent`, which is when the renewal was sent.
+    /// Allows writes for `time` after `sent`, the time at which the renewal was sent.
     pub fn extend(&self, sent: Instant, time: Duration) {
         let passed = sent.elapsed();
         let system = SystemTime::now() + time.saturating_sub(passed);
         *self.lock() = Deadline::Until { at: sent + time, system };
     }
 
-    /// Lets nothing more through.
+    /// Allows no more writes.
     pub fn close(&self) {
         *self.lock() = Deadline::Closed;
     }
 
-    /// Whether writes are let through now.
+    /// Whether writes are allowed now.
     pub fn is_open(&self) -> bool {
         match *self.lock() {
             Deadline::None => true,
@@ -79,11 +80,11 @@ impl Fence {
     }
 
     fn lock(&self) -> MutexGuard<'_, Deadline> {
-        // Each operation leaves the value valid, so that a panic elsewhere does not invalidate it.
+        // Each operation leaves the value valid, so a panic elsewhere does not invalidate it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for an answer as long as the lease lasts.
+    /// Waits for an answer, but no longer than the lease lasts.
     async fn while_open<T>(&self, answer: impl Future<Output = Result<T, BoxError>>) -> Result<T, BoxError> {
         let mut answer = std::pin::pin!(answer);
         while self.is_open() {
@@ -97,7 +98,7 @@ impl Fence {
     }
 }
 
-/// A client's service whose writes pass a [`Fence`]. Reads pass always.
+/// A client's service that passes writes through a [`Fence`]. Reads always pass.
 pub struct Fenced<S> {
     inner: S,
     fence: Arc<Fence>,

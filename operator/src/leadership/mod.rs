@@ -1,10 +1,10 @@
-//! [I/O] Leader election: of several replicas one holds a Lease, and only that one starts watches and turns.
+//! [I/O] Leader election: one of several replicas holds a Lease, and only that replica starts watches and turns.
 //!
-//! The holder renews the lease every two seconds. Its [`Fence`] lets writes through until ten seconds after the last renewal
-//! was sent. Another replica takes the lease when the record has not changed for fifteen seconds of its own clock. Only
-//! differences of one machine's clock count, so that clocks need not agree. The five seconds between are for a write that is
-//! on its way when the fence closes. A lease that does not exist may have been deleted a moment ago, while its holder does not
-//! know yet. Whoever creates it therefore takes it like any other one, when it has not changed for fifteen seconds.
+//! The holder renews the lease every two seconds. Its [`Fence`] allows writes until ten seconds after the last renewal was sent. Another
+//! replica takes the lease when the record has not changed for fifteen seconds of its own clock. Only time differences on one machine
+//! count, so clocks need not agree. The five seconds between these limits cover a write that is still in transit when the fence closes. A
+//! missing lease may have been deleted a moment ago, and its holder may not know yet. So a replica that creates the lease takes it only
+//! after the lease has not changed for fifteen seconds, as for any other lease.
 
 mod fence;
 mod record;
@@ -26,34 +26,35 @@ use crate::connection::Health;
 pub use fence::{Deadline, Fence, Fenced, NotLeading};
 pub use record::{Observed, Step};
 
-/// How long a lease counts after another replica has last seen it change.
+/// How long a lease stays valid after another replica last saw it change.
 pub const LEASE: Duration = Duration::from_secs(15);
-/// How long the holder writes after the last renewal was sent.
+/// How long the holder may write after it sent its last renewal.
 pub const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// How often the holder renews, and others look. Up to a fifth more, so that replicas do not write at the same time.
+/// How often the holder renews, and other replicas check. A random part of up to a fifth is added, so that replicas do not write
+/// simultaneously.
 pub const RETRY: Duration = Duration::from_secs(2);
-/// The longest request. Several fit into the time until the deadline.
+/// Time limit per request. Several requests fit into the time until the deadline.
 const REQUEST_LIMIT: Duration = Duration::from_secs(3);
 
-/// Which lease, and who asks for it.
+/// The lease, and the identity of the replica that wants it.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// Namespace of the Lease.
     pub namespace: String,
     /// Name of the Lease.
     pub lease: String,
-    /// Who holds the Lease, for people. Two processes need different ones.
+    /// The name of the holder, for people. Each process needs its own.
     pub identity: String,
 }
 
 impl Candidate {
-    /// A name that no other process has: the host's, and a random number.
+    /// A name that no other process has: the host name and a random number.
     pub fn unique_identity(host: &str) -> String {
         format!("{host}_{:016x}", random())
     }
 }
 
-/// Why a replica leads no longer.
+/// Why a replica no longer leads.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Lost {
     /// Another replica holds the lease.
@@ -62,7 +63,7 @@ pub enum Lost {
     /// The lease was deleted.
     #[error("the lease was deleted")]
     Deleted,
-    /// The API server took no renewal in time.
+    /// The API server accepted no renewal in time.
     #[error("the lease could not be renewed for {RENEW_DEADLINE:?}; the last error: {0}")]
     Expired(String),
 }
@@ -74,7 +75,7 @@ pub struct Election {
     fence: Arc<Fence>,
     health: Arc<Health>,
     observed: Observed,
-    /// Whether the API server may have done a write that takes the lease without an answer to it.
+    /// Whether the API server may have applied a write that takes the lease, although its answer was lost.
     asked: bool,
 }
 
@@ -85,7 +86,7 @@ pub struct Held {
 }
 
 impl Election {
-    /// The client must not be fenced: it renews the lease.
+    /// The client must not be fenced, because it renews the lease.
     pub fn new(client: Client, candidate: Candidate, fence: Arc<Fence>, health: Arc<Health>) -> Self {
         let api = Api::namespaced(client, &candidate.namespace);
         let election = Election { api, candidate, fence, health, observed: Observed::default(), asked: false };
@@ -120,7 +121,7 @@ impl Election {
         }
     }
 
-    /// Reads the lease, and takes it if it is free. Returns it with the time before the write.
+    /// Reads the lease, and takes it if it is free. Returns the lease with the time just before the write.
     async fn try_to_take(&mut self) -> Result<Option<(Lease, Instant)>, kube::Error> {
         let found = limited(self.api.get_opt(&self.candidate.lease)).await?;
         self.health.answered(&self.path());
@@ -130,13 +131,13 @@ impl Election {
             self.asked = false;
             let lease = record::first(&self.candidate, Timestamp::now());
             return match limited(self.api.create(&PostParams::default(), &lease)).await {
-                // It is not held yet: the holder of one that was deleted may still write.
+                // The new lease is not held yet: the holder of a deleted lease may still write.
                 Ok(_) => Ok(None),
                 Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
                 Err(error) => Err(error),
             };
         };
-        // The answer to an earlier write was lost. A lease that this replica created and did not take has its name too.
+        // The answer to an earlier write was lost. A lease that this replica created but did not take also contains its name.
         let taken = self.asked && record::holder(&found) == Some(self.candidate.identity.as_str());
         let lease = match step {
             _ if taken => record::renewed(found, Timestamp::now()),
@@ -155,7 +156,7 @@ impl Election {
 }
 
 impl Held {
-    /// Renews the lease until it is lost. The fence is closed when this returns.
+    /// Renews the lease until it is lost. The fence is closed when this function returns.
     pub async fn hold(&mut self) -> Lost {
         let mut last_error = String::from("none");
         let path = self.election.path();
@@ -181,7 +182,7 @@ impl Held {
         lost
     }
 
-    /// Renews the lease once. A conflict is resolved by reading it: somebody may have changed its labels.
+    /// Renews the lease once. After a conflict it reads the lease again, because somebody may have changed the labels.
     async fn renew(&mut self) -> Result<Option<Lost>, kube::Error> {
         let Election { api, candidate, fence, .. } = &self.election;
         let sent = Instant::now();
@@ -199,8 +200,8 @@ impl Held {
                 if holder != candidate.identity {
                     return Ok(Some(Lost::Taken(holder)));
                 }
-                // The next renewal is made with the new version. The lease has not been another's between: a replica that
-                // takes it writes its own name, and nobody writes this one back.
+                // The next renewal uses the new version. No other replica held the lease in between: a replica that takes the lease writes
+                // its own name, and no replica writes this name back.
                 self.lease = found;
                 Ok(None)
             }
@@ -208,7 +209,7 @@ impl Held {
         }
     }
 
-    /// Gives the lease back, so that another replica need not wait until it expires. Nothing may be written afterwards.
+    /// Releases the lease, so that another replica need not wait until it expires. Nothing may be written afterwards.
     pub async fn release(self) {
         self.election.fence.close();
         let Election { api, candidate, .. } = &self.election;
@@ -220,7 +221,7 @@ impl Held {
     }
 }
 
-/// A request with a time limit.
+/// Adds a time limit to a request.
 async fn limited<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, kube::Error> {
     let late = || kube::Error::Service(format!("no answer within {REQUEST_LIMIT:?}").into());
     timeout(REQUEST_LIMIT, request).await.unwrap_or_else(|_| Err(late()))
@@ -230,7 +231,7 @@ fn retry() -> Duration {
     RETRY + RETRY.mul_f64(0.2 * f64::from(u32::try_from(random() >> 32).unwrap_or(0)) / f64::from(u32::MAX))
 }
 
-/// Each state of a hasher has keys of its own, from the system's random numbers.
+/// Each hasher state has its own keys, drawn from the system's random numbers.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,4 +1,4 @@
-//! What a Lease says, and what a replica without it does next. Pure.
+//! The content of a Lease, and the next step of a replica that does not hold it. Pure.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use tokio::time::Instant;
 
 use super::{Candidate, LEASE};
 
-/// What a replica that does not lead does next.
+/// The next step of a replica that does not lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// There is no lease: create it, which does not take it yet.
+    /// There is no lease: create one. Creating it does not take it yet.
     Create,
     /// The lease is free, or has expired: take it.
     Take,
-    /// Another replica holds it, or it has just been created.
+    /// Another replica holds the lease, or the lease has just been created.
     Wait,
 }
 
-/// What a replica has seen of a lease, and since when it has not changed.
+/// The last record of a lease that a replica saw, and since when it has not changed.
 #[derive(Debug, Default)]
 pub struct Observed(Option<Seen>);
 
@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl Observed {
-    /// Compares the lease with what was seen before.
+    /// Compares the lease with the last record seen.
     pub fn look(&mut self, lease: Option<&Lease>, now: Instant) -> Step {
         let Some(lease) = lease else {
             self.0 = None;
@@ -49,7 +49,7 @@ impl Observed {
         if free || self.free_in(now) == Some(Duration::ZERO) { Step::Take } else { Step::Wait }
     }
 
-    /// How long until the lease expires if it does not change; `None` before it was seen.
+    /// Time until the lease expires if it does not change; `None` before a lease was seen.
     pub fn free_in(&self, now: Instant) -> Option<Duration> {
         let Seen { record, since } = self.0.as_ref()?;
         let seconds = record.as_ref().and_then(|it| it.lease_duration_seconds);
@@ -58,7 +58,7 @@ impl Observed {
     }
 }
 
-/// Who holds a lease; `None` if it was given back.
+/// The holder of a lease; `None` if it was released.
 pub fn holder(lease: &Lease) -> Option<&str> {
     lease.spec.as_ref()?.holder_identity.as_deref().filter(|it| !it.is_empty())
 }
@@ -69,7 +69,7 @@ pub fn first(candidate: &Candidate, now: Timestamp) -> Lease {
     taken(Lease { metadata, spec: None }, &candidate.identity, now)
 }
 
-/// A lease with another holder. Its resource version makes the API server refuse it if another replica was faster.
+/// The lease with a new holder. Because of its resource version the API server refuses it if another replica was faster.
 pub fn taken(lease: Lease, identity: &str, now: Timestamp) -> Lease {
     let before = lease.spec.unwrap_or_default();
     let transitions = before.lease_transitions.map_or(0, |it| it.saturating_add(1));
@@ -110,7 +110,7 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         assert_eq!(observed.look(None, began), Step::Create, "there is none");
 
-        // Its times are those of a clock that is years behind.
+        // Its times come from a clock that is years behind.
         let lease = first(&candidate("a"), Timestamp::UNIX_EPOCH);
         assert_eq!(observed.look(Some(&lease), at(0)), Step::Wait);
         assert_eq!(observed.look(Some(&lease), at(14)), Step::Wait);

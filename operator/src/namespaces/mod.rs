@@ -1,8 +1,8 @@
-//! How many attempts a namespace has, where administrators limit them: the memory of the leader, by which two runs that are decided at
-//! the same time never both begin.
+//! How many attempts each namespace with a limit has. This is the leader's memory: it prevents two runs that are decided simultaneously
+//! from both beginning.
 //!
-//! The watch on runs fills it before the first turn, and each turn corrects it by what it read and wrote. Only runs of namespaces
-//! that have a limit are in it.
+//! The watch on runs fills it before the first turn, and each turn corrects it with the state that it read and wrote. It contains only runs
+//! in namespaces that have a limit.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,7 +18,7 @@ use crate::{
     wakes::{Wakes, Woken},
 };
 
-/// The runs of namespaces with a limit that have not ended, by UID. Its size is bounded by their number.
+/// The unfinished runs in namespaces with a limit, by UID. The number of these runs bounds its size.
 #[derive(Debug, Default)]
 pub struct Namespaces {
     runs: Mutex<HashMap<String, Entry>>,
@@ -30,32 +30,32 @@ struct Entry {
     namespace: String,
     name: String,
     created: Timestamp,
-    /// The queue that its Jobs need.
+    /// The queue that the run's Jobs need.
     queue: Option<String>,
     place: Place,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// It has an attempt, or begins another one.
+    /// The run has an attempt, or begins another attempt.
     Holding,
-    /// It was allowed to begin, and the watch may not know yet.
+    /// The run was allowed to begin, and the watch may not have reported it yet.
     Taken,
-    /// It asked, and waits.
+    /// The run requested a place and waits.
     Waiting,
-    /// It has not asked.
+    /// The run has not requested a place.
     Aside,
 }
 
 impl Place {
-    /// Whether it counts among the attempts of its namespace.
+    /// Whether the place counts toward the namespace's limit.
     fn counts(self) -> bool {
         matches!(self, Place::Holding | Place::Taken)
     }
 }
 
 impl Namespaces {
-    /// Takes a run as the watch saw it, or as a turn wrote it.
+    /// Updates the entry of a run from the watch or from a turn's write.
     pub fn note(&self, run: &BenchmarkRun, policy: &Policy) {
         let namespace = run.namespace().unwrap_or_default();
         let Some(most) = policy.max_concurrent_attempts(&namespace) else { return };
@@ -89,7 +89,7 @@ impl Namespaces {
         self.wakes.subscribe(namespace)
     }
 
-    /// Wakes the oldest waiting runs of a namespace, one per free place.
+    /// Wakes the oldest waiting runs in a namespace, one per free place.
     fn wake_next(&self, all: &HashMap<String, Entry>, namespace: &str, free: usize) {
         let mut waiting: Vec<_> =
             all.iter().filter(|(_, it)| it.namespace == namespace && it.place == Place::Waiting).collect();
@@ -97,8 +97,8 @@ impl Namespaces {
         waiting.into_iter().take(free).for_each(|(_, it)| self.wakes.wake(namespace, &it.name));
     }
 
-    /// Takes a run as its own turn read it. If it `asks` to begin an attempt, it takes a place, or gets its number in line, from 1. What it
-    /// was allowed or asked for in an earlier turn counts no more: a run that waits for something else holds up nobody. Runs that ask
+    /// Updates a run as its own turn read it. If it `asks` to begin an attempt, it takes a place, or gets its number in line, from 1.
+    /// Places and requests from its earlier turns no longer count: a run that waits for something else blocks no other run. Requesting runs
     /// begin in the order of their creation.
     pub fn turn(&self, run: &BenchmarkRun, policy: &Policy, asks: bool) -> Option<usize> {
         self.note(run, policy);
@@ -126,27 +126,27 @@ impl Namespaces {
         (place == Place::Waiting).then_some(before + 1)
     }
 
-    /// Whether another run of the namespace waits for the place of a run.
+    /// Whether another run in the namespace waits for this run's place.
     pub fn is_wanted(&self, run: &BenchmarkRun, policy: &Policy) -> bool {
         let (uid, namespace) = (run.uid().unwrap_or_default(), run.namespace().unwrap_or_default());
         let Some(most) = policy.max_concurrent_attempts(&namespace) else { return false };
         let all = self.lock();
         let waits = |(other, it): (&String, &Entry)| {
-            // A run that needs the same queue would wait as well.
+            // A run that needs the same queue would wait too.
             let has_same_queue = it.queue.is_some() && it.queue == run.spec.queue_name;
             *other != uid && it.namespace == namespace && it.place == Place::Waiting && !has_same_queue
         };
         free(&all, &namespace, most) == 0 && all.iter().any(waits)
     }
 
-    /// A run was deleted.
+    /// Removes a deleted run.
     pub fn forget(&self, uid: &str) {
         let mut all = self.lock();
         let Some(gone) = all.remove(uid).filter(|it| it.place.counts()) else { return };
         self.wake_next(&all, &gone.namespace, 1);
     }
 
-    /// Removes the runs of a namespace, or of all, that a watch does not know any more.
+    /// Removes the runs, in one namespace or in all, that a watch no longer knows.
     pub fn retain(&self, namespace: Option<&str>, known: &HashSet<String>) {
         let other = |it: &Entry| namespace.is_some_and(|namespace| namespace != it.namespace);
         self.lock().retain(|uid, it| other(it) || known.contains(uid));
@@ -158,19 +158,19 @@ impl Namespaces {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        // Each operation leaves the map valid, so a panic elsewhere does not invalidate it.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The places of a namespace that no run has.
+/// Number of free places in a namespace.
 fn free(all: &HashMap<String, Entry>, namespace: &str, most: u32) -> usize {
     let counted = all.values().filter(|it| it.namespace == namespace && it.place.counts()).count();
     usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(counted)
 }
 
-/// Whether it has an attempt, or had one that another one follows. A run that was paused, or waits, begins anew. One whose attempt
-/// waits for its queue keeps its place: the queue starts it at any time.
+/// Whether the run has an attempt, or will retry its last attempt. A run that was paused or waits begins anew. A run with an attempt in a
+/// queue keeps its place, because the queue may start the attempt at any time.
 fn has_attempts(run: &BenchmarkRun) -> bool {
     let Some(status) = &run.status else { return false };
     if status.attempts.last().is_some_and(|it| it.end_time.is_some() && it.reason == Reason::Suspended) {
@@ -184,8 +184,8 @@ fn is_stopped(run: &BenchmarkRun) -> bool {
     run.spec.suspend || run.spec.cancel.is_some()
 }
 
-/// Whether a run asks for a place: the plan would begin its first attempt, or the first one after a pause. It keeps the place of
-/// an attempt that another one follows.
+/// Whether a run requests a place: the plan would begin its first attempt, or the first attempt after a pause. A retry keeps the place of
+/// the previous attempt.
 pub fn asks(run: &BenchmarkRun, observed: &Observed) -> bool {
     would_begin(run, observed) && observed.wait.is_none() && !has_attempts(run)
 }

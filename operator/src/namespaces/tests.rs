@@ -14,7 +14,7 @@ fn policy(most: u32) -> Policy {
     Policy::parse(&format!("namespaces: [{{names: [bench], limits: {{maxConcurrentAttempts: {most}}}}}]")).unwrap()
 }
 
-/// A run whose age is the number in its name: 1 is the oldest.
+/// A run with an age given by the number in its name: 1 is the oldest.
 fn run(number: i64) -> BenchmarkRun {
     let mut run = BenchmarkRun::new(&format!("r{number}"), BenchmarkRunSpec::default());
     run.metadata.namespace = Some("bench".into());
@@ -50,7 +50,7 @@ fn as_many_begin_as_the_limit_says_and_the_others_in_the_order_of_their_creation
     assert_eq!(turn(&namespaces, &run(4), &policy), Some(1));
     assert_eq!(turn(&namespaces, &run(3), &policy), Some(1));
     assert_eq!(turn(&namespaces, &run(4), &policy), Some(2));
-    // The watch has not seen yet that the first one began, and later that it ended.
+    // The watch has not reported yet that the first run began, and later that it ended.
     namespaces.note(&run(1), &policy);
     assert_eq!(turn(&namespaces, &run(3), &policy), Some(1));
     namespaces.note(&with_attempt(run(1), Phase::Running), &policy);
@@ -66,7 +66,7 @@ fn a_run_that_could_not_write_its_intent_gives_its_place_back_in_its_next_turn()
     let (namespaces, policy) = (Namespaces::default(), policy(1));
     assert_eq!(turn(&namespaces, &run(2), &policy), None);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
-    // Its next turn finds no attempt: the older one goes first.
+    // The next turn finds no attempt: the older run goes first.
     assert_eq!(turn(&namespaces, &run(2), &policy), Some(2));
     assert_eq!(turn(&namespaces, &run(1), &policy), None);
 }
@@ -86,7 +86,7 @@ fn a_run_between_two_attempts_keeps_its_place_and_a_suspended_one_does_not() {
 #[test]
 fn a_run_in_the_line_of_a_queue_keeps_its_place() {
     let (namespaces, policy) = (Namespaces::default(), policy(1));
-    // Its queue starts it at any time, and asks nobody.
+    // The queue starts the attempt at any time, without requesting a place.
     namespaces.note(&with_attempt(run(2), Phase::Suspended), &policy);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
     namespaces.note(&finished(run(2)), &policy);
@@ -99,7 +99,7 @@ fn a_run_that_waits_for_something_else_holds_up_nobody() {
     assert_eq!(turn(&namespaces, &run(3), &policy), None);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
     namespaces.note(&finished(run(3)), &policy);
-    // Now it waits for its target.
+    // The run now waits for its target.
     assert_eq!(namespaces.turn(&run(1), &policy, false), None);
     assert_eq!(turn(&namespaces, &run(2), &policy), None);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
@@ -139,7 +139,7 @@ fn the_end_of_an_attempt_wakes_the_oldest_that_wait() {
     assert_eq!(next(), None);
     namespaces.note(&finished(run(1)), &policy);
     assert_eq!((next(), next()), (Some("r3".into()), None));
-    // Both places are free, and r3 has not asked yet.
+    // Both places are free, and r3 has not requested one yet.
     namespaces.forget("uid-2");
     assert_eq!((next(), next()), (Some("r3".into()), None));
     assert_eq!(turn(&namespaces, &run(3), &policy), None);

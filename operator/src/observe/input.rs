@@ -29,18 +29,18 @@ use crate::{
     },
 };
 
-/// The Services of one page of a list.
+/// Services per page of a list.
 const SERVICES_PAGE: u32 = 500;
-/// The most Services that labels are held against: a turn has a time limit.
+/// Maximum number of Services to compare with labels, because a turn has a time limit.
 const MAX_SERVICES: usize = 10_000;
 
 /// Why there is no input.
 enum Failure {
     /// The turn failed; the next one tries again.
     Turn(Error),
-    /// A read failed. The reader has noted it, and a later turn reads again.
+    /// A read failed. The reader has recorded it, and a later turn reads again.
     Unread,
-    /// The spec, the profile or a ConfigMap that it names is wrong.
+    /// The spec, the profile or a ConfigMap named there is wrong.
     Input(InputError),
 }
 
@@ -51,14 +51,14 @@ impl From<Error> for Failure {
 }
 
 impl From<ProfileError> for Failure {
-    /// For an error about the spec alone.
+    /// Converts an error about the spec alone.
     fn from(error: ProfileError) -> Self {
         input_error(Reason::ProfileInvalid, error.to_string())
     }
 }
 
-/// The error for a text that cannot be run. More people may read the status than the ConfigMap of a profile: of that the message has only
-/// paths and positions.
+/// The error for a text that cannot be run. More people may read the status than the profile's ConfigMap. So the message contains only
+/// paths and positions from the ConfigMap.
 fn unusable_text(source: &ProfileSource, error: &ProfileError) -> Failure {
     let message = match source {
         ProfileSource::ConfigMap(KeyRef { name, key }) => format!(
@@ -75,17 +75,17 @@ fn input_error(reason: Reason, message: String) -> Failure {
     Failure::Input(InputError { reason, message })
 }
 
-/// Where the input comes from beside the run itself: the objects of its namespace.
+/// Where the input comes from besides the run itself: the objects in its namespace.
 pub(super) struct Sources {
     /// How long renderings take.
     pub(super) metrics: Arc<Metrics>,
-    /// Gateways and what belongs to them.
+    /// Reads Gateways and their related objects.
     pub(super) client: Client,
     /// Profiles and their files.
     pub(super) config_maps: Api<ConfigMap>,
     /// Earlier runs.
     pub(super) runs: Api<BenchmarkRun>,
-    /// Services, whose clients must not reach a launcher.
+    /// Services. Their clients must not reach a launcher.
     pub(super) services: Api<Service>,
 }
 
@@ -102,8 +102,8 @@ impl Sources {
     }
 }
 
-/// The launcher's input: what the ConfigMap of the attempt holds, or else the spec resolved and the profile of the attempt
-/// before, or else the profile rendered. `None` if something could not be read.
+/// The launcher's input. The ConfigMap of the attempt provides it, if there is one. Otherwise the spec is resolved, and the profile comes
+/// from the previous attempt or is rendered. `None` if something could not be read.
 pub(super) async fn launcher_input(
     sources: &Sources,
     kept: Kept,
@@ -134,7 +134,7 @@ fn prepare<'a>(
         let Sources { config_maps, services, metrics, .. } = sources;
         check_servers(run, settings)?;
         let resolved_before = kept.resolved(attempt);
-        // What an attempt has begun with stays.
+        // An attempt keeps the input that it began with.
         let is_new = resolved_before.is_none();
         let (resolved, missing) = match resolved_before {
             Some(resolved) => (resolved, None),
@@ -175,7 +175,7 @@ fn prepare<'a>(
             return Err(input_error(Reason::PolicyDenied, Violation::message(&violations)));
         }
         if let Some(missing) = missing {
-            // What is wrong with the run is said before anybody waits for a server.
+            // Problems of the run are reported before anybody waits for a server.
             return Err(Failure::Input(missing));
         }
         if let Some(refusal) = input.run.server.as_deref().and_then(|it| workload.sleep_refusal(&it.server)) {
@@ -190,7 +190,7 @@ fn prepare<'a>(
     })
 }
 
-/// Without the rights to start servers the run would wait for nothing.
+/// Without the right to start servers, the run would wait forever.
 fn check_servers(run: &BenchmarkRun, settings: &Settings) -> Result<(), Failure> {
     if managed_server(&run.spec).is_none() || settings.managed_servers {
         return Ok(());
@@ -214,8 +214,8 @@ async fn all_services(services: &Api<Service>, reader: &mut Reader) -> Result<Ve
     }
 }
 
-/// The spec with its defaults, the address of its Gateway and the report of its baseline; beside it what is missing of llm-d, in place of
-/// whose URL then stands [`UNKNOWN_TARGET`].
+/// Resolves the spec, the URL of its Gateway and the report of its baseline. If llm-d is not ready, also returns what is missing; the URL
+/// is then [`UNKNOWN_TARGET`].
 async fn resolve_run(
     Sources { client, runs, .. }: &Sources,
     kept: &Kept,
@@ -236,7 +236,7 @@ async fn resolve_run(
         let found = reader.read(What::Input, request, gateway::find(client, run, &asked)).await?;
         let url = match found.ok_or(Failure::Unread)? {
             Ok(url) => url,
-            // llm-d is installed for this run, so that the rest of the run is checked before.
+            // llm-d is installed for this run, so the rest of the run is checked first.
             Err(error) if asked.is_of_stack() => {
                 missing = Some(error);
                 UNKNOWN_TARGET.to_owned()
@@ -258,13 +258,13 @@ async fn resolve_run(
     Ok((resolved, missing))
 }
 
-/// Returns the error for a spec that cannot be resolved. It contains the errors of the profile as well: the user can correct all of them at
-/// once.
+/// Returns the error for a spec that cannot be resolved. It includes the profile's errors, so that the user can correct all of them
+/// together.
 async fn invalid_spec(run: &BenchmarkRun, attempt: u32, settings: &Settings, mut errors: Vec<FieldError>) -> Failure {
     let (identity, spec, settings) = (meta::identity(run, attempt), run.spec.clone(), settings.clone());
     // Rendering takes too long for a thread of the async runtime.
     let checking = tokio::task::spawn_blocking(move || errors_beside_others(&identity, &spec, &settings));
-    // A task that panicked reports nothing: the errors of the spec are certain without it.
+    // A task that panicked reports nothing. The spec's errors are certain without it.
     errors.extend(checking.await.unwrap_or_default());
     let lines: Vec<_> = errors.iter().map(FieldError::to_string).collect();
     input_error(Reason::InvalidSpec, lines.join("\n"))
@@ -317,7 +317,7 @@ async fn render(
     template: String,
 ) -> Result<(LauncherInput, Workload), Failure> {
     let profile = run.spec.profile.clone();
-    // Rendering has a time limit, but one that is too long for a thread of the async runtime.
+    // Rendering has a time limit, but the limit is too long for a thread of the async runtime.
     let source = ProfileSource::from_spec(&run.spec);
     let rendering = tokio::task::spawn_blocking(move || {
         let variables = workload_profiles::variables(&resolved, &profile.variables)?;
@@ -336,7 +336,7 @@ enum Value {
     Binary,
 }
 
-/// The value under a key of a ConfigMap, or a message that says what is missing.
+/// The value under a key of a ConfigMap, or a message that names what is missing.
 async fn value_of(
     config_maps: &Api<ConfigMap>,
     field: &str,
@@ -360,7 +360,7 @@ async fn value_of(
     if binaries.contains_key(&key.key) {
         return Ok(Ok(Value::Binary));
     }
-    // The other keys are content as well.
+    // The message contains no key names, because they are the user's content as well.
     let keys = match texts.len() + binaries.len() {
         1 => "1 key".to_owned(),
         count => format!("{count} keys"),

@@ -1,5 +1,5 @@
-//! What ConfigMaps of this run keep of the launcher's input. All attempts of a run measure the same workload, also if somebody
-//! edits the ConfigMap of the profile between two of them.
+//! The launcher's input that ConfigMaps of this run keep. All attempts of a run measure the same workload, even if somebody edits the
+//! profile's ConfigMap between two attempts.
 
 use crds::ResolvedRun;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -7,17 +7,17 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::baseline::Earlier;
 use crate::plan::config_map;
 
-/// ConfigMaps that this run owns and whose UIDs the operator noted in the status when it created them. Anybody who may create
-/// ConfigMaps can name the run as the owner, so that no other is believed.
+/// ConfigMaps that this run owns and the operator created, as their UIDs in the status show. Anyone who may create ConfigMaps can name the
+/// run as the owner, so no other ConfigMap is trusted.
 pub(super) struct Kept {
-    /// The one of this attempt, which the launcher is given.
+    /// The ConfigMap of this attempt, which the launcher gets.
     pub(super) own: Option<ConfigMap>,
-    /// The one of the attempt before.
+    /// The ConfigMap of the previous attempt.
     pub(super) last: Option<ConfigMap>,
 }
 
 impl Kept {
-    /// The resolved run of this attempt. A ConfigMap of another release may not be readable; its profile is.
+    /// The resolved run of this attempt. A ConfigMap from another release may be unreadable, although its profile is readable.
     pub(super) fn resolved(&self, attempt: u32) -> Option<ResolvedRun> {
         resolved(self.own.as_ref()?).filter(|it| it.run.attempt == attempt)
     }
@@ -27,7 +27,7 @@ impl Kept {
         self.each().find_map(|it| text(it, config_map::PROFILE)).map(str::to_owned)
     }
 
-    /// The report that `spec.slo.baseline` was found to mean.
+    /// The report that `spec.slo.baseline` resolved to.
     pub(super) fn baseline(&self) -> Option<Earlier> {
         let of = |it| {
             let baseline = resolved(it)?.slo?.baseline?;

@@ -1,4 +1,4 @@
-//! [I/O] Reads all that a decision needs. It reads from the API server and not from the cache, because a decision on outdated
+//! [I/O] Reads everything that a decision needs. It reads from the API server and not from the cache, because a decision on outdated
 //! objects could create a second Job.
 
 mod baseline;
@@ -45,14 +45,14 @@ use crate::{
     },
 };
 
-/// The most pods that are read of one label: others may carry it.
+/// Maximum number of pods read per label, because other pods may carry the label.
 pub(crate) const MOST_PODS: u32 = 500;
 
-/// Reads what belongs to a run, at the time of the turn.
+/// Reads the objects of a run, at the time of the turn.
 ///
 /// # Errors
-/// The API server's error, or a rendering that broke off. A missing right is no error, and neither is any failed read after
-/// [`reader::PATIENCE`] failed turns: [`Observed::unread`] names them.
+/// The API server's error, or a rendering that broke off. A missing right is not an error, and neither is a failed read after
+/// [`reader::PATIENCE`] failed turns: [`Observed::unread`] lists these reads.
 pub fn observe<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -81,7 +81,7 @@ pub fn observe<'a>(
         if !run.is_finished() {
             observed.server = server::observe(context, run, &status, &mut reader).await?;
         }
-        // A run that only waits for the end of its server needs no input any more.
+        // A run that only waits for the end of its server no longer needs input.
         let has_ended = status.server.as_ref().is_some_and(|it| it.held_end.is_some());
         if !run.is_finished() && !has_ended {
             observe_input(context, run, &status, &mut reader, &mut observed).await?;
@@ -133,7 +133,7 @@ async fn observe_attempt(
             observed.ended = ended_pods::ended(&pod);
             observed.pod = pod_state(&pod);
         }
-        // What the watch saw is used only when the pod itself is gone, or cannot be read.
+        // The watch's record is used only if the pod itself is gone or cannot be read.
         None => observed.ended = context.ended_pods.get(&uid, attempt),
     }
     if let (Some(name), true, Some(job)) = (&run.spec.queue_name, observed.job.suspended, &observed.job.uid) {
@@ -142,7 +142,7 @@ async fn observe_attempt(
     Ok(())
 }
 
-/// Reads what the launcher's input is made of, in phases that need it. Boxed, as [`observe`] is, so that their callers' frames stay small.
+/// Reads the sources of the launcher's input, in phases that need it. Boxed, as [`observe`] is, so that the callers' frames stay small.
 fn observe_input<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -171,7 +171,7 @@ fn observe_input<'a>(
         observed.config_map = match &own {
             None => Presence::Absent,
             Some(found) if is_noted(found, current) => Presence::Ours,
-            // Only its content can say whether the operator created it before it could note that.
+            // Only its content can show whether the operator created it but failed to record its UID.
             Some(found) if !noted && meta::is_ours(run, &found.metadata) => Presence::Unknown,
             Some(_) => Presence::Foreign,
         };
@@ -222,7 +222,7 @@ async fn read_config_map(sources: &Sources, name: &str, reader: &mut Reader) -> 
     Ok(reader.read(What::Input, request, sources.config_maps.get_opt(name)).await?.flatten())
 }
 
-/// What the NetworkPolicies of the namespace restrict.
+/// Which traffic the NetworkPolicies of the namespace restrict.
 async fn is_governed(
     context: &Context,
     run: &BenchmarkRun,
@@ -278,14 +278,13 @@ struct Pods {
     own: Option<Pod>,
     /// Names of other pods that the Job controls or left behind and that have not ended.
     others: Vec<String>,
-    /// Two pods could be the launcher's.
+    /// Two pods could be the launcher's pod.
     ambiguous: bool,
 }
 
-/// Finds the pod of an attempt. If the status names a pod, its UID alone decides: deleting a Job with `--cascade=orphan`
-/// removes the owner references of its pods. Otherwise it is the earliest pod that this Job controls, because a Job creates
-/// one pod and a later one has another creator. Creation times are whole seconds: if two pods share the earliest, neither is
-/// taken.
+/// Finds the pod of an attempt. If the status names a pod, its UID alone decides: deleting a Job with `--cascade=orphan` removes the owner
+/// references of its pods. Otherwise it is the earliest pod that this Job controls: a Job creates one pod, so a later pod has another
+/// creator. Creation times are whole seconds: if two pods share the earliest time, neither is taken.
 fn pods_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Pods {
     let job_uid = attempt.job_uid.as_deref().or(job_uid).unwrap_or_default();
     let created = |pod: &Pod| pod.creation_timestamp().map(|it| it.0);
@@ -317,7 +316,7 @@ fn pods_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Pods {
 fn job_state(run: &BenchmarkRun, attempt: &Attempt, job: &Job) -> JobState {
     let conditions = job.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let holds = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "True");
-    // A Job of this name with another UID was created after ours was deleted, and is not ours.
+    // A Job with this name and another UID was created after the attempt's Job was deleted, and does not belong to the attempt.
     let same = attempt.job_uid.is_none() || attempt.job_uid == job.metadata.uid;
     let ours = same && meta::is_ours(run, &job.metadata);
     JobState {
@@ -337,7 +336,7 @@ fn pod_state(pod: &Pod) -> PodState {
     pod_state_of(pod, CONTAINER)
 }
 
-/// What a decision needs of a pod and of one of its containers.
+/// The state of a pod and one of its containers that a decision needs.
 fn pod_state_of(pod: &Pod, name: &str) -> PodState {
     let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let denies = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "False");

@@ -1,5 +1,5 @@
-//! [I/O] Reads that may fail. A failure that may pass fails the turn, and the next one tries again. One that does not pass is
-//! an observation: the deadlines of the run still count, and its status says what cannot be read.
+//! [I/O] Reads that may fail. A transient failure fails the turn, and the next turn tries again. A permanent failure is an observation: the
+//! run's deadlines still count, and its status reports what cannot be read.
 
 use crds::BenchmarkRun;
 use kube::ResourceExt as _;
@@ -10,18 +10,18 @@ use crate::{
     plan::{Unread, What},
 };
 
-/// The number of failed turns in a row after which a read that fails does not fail the turn: half a minute. The deadlines of a
-/// run must count although one kind of object cannot be read.
+/// Number of failed turns in a row after which a failed read no longer fails the turn: half a minute. The deadlines of a run must count
+/// even if one kind of object cannot be read.
 pub(super) const PATIENCE: u32 = 5;
 
-/// Makes reads, and keeps which of them failed.
+/// Makes reads, and records the failed ones.
 pub(crate) struct Reader {
-    /// Whether a failure that may pass fails the turn. It does not once many turns in a row have failed.
+    /// Whether a transient failure fails the turn. After many failed turns in a row it does not.
     pub(super) is_patient: bool,
     pub(crate) unread: Vec<Unread>,
 }
 
-/// What a request asks for, for messages: `get`, `jobs`, and the name of a Job.
+/// A request as messages describe it: `get`, `jobs`, and the name of a Job.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(super) verb: &'static str,
@@ -42,7 +42,7 @@ impl Reader {
         Reader { is_patient: failures < PATIENCE, unread: Vec::new() }
     }
 
-    /// The answer to a request; `None` if it is now among the things that could not be read.
+    /// The answer to a request; `None` if the read failed and was recorded.
     pub(crate) async fn read<T>(
         &mut self,
         what: What,
@@ -62,7 +62,7 @@ impl Reader {
     }
 }
 
-/// Whether another try would fail as well until somebody changes something.
+/// Whether another try would also fail until somebody changes something.
 fn is_for_good(error: &Error) -> bool {
     match error {
         Error::Api(kube::Error::Api(status)) => status.code == FORBIDDEN,

@@ -1,4 +1,4 @@
-//! [I/O] What exists of the server of a run: its Deployment, its Services and its pods.
+//! [I/O] The existing objects of a run's server: its Deployment, its Services and its pods.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// Reads the server of a run whose status has one. A run without one costs no request.
+/// Reads the server of a run if the status names one. A run without a server costs no request.
 pub(super) async fn observe(
     context: &Context,
     run: &BenchmarkRun,
@@ -45,7 +45,7 @@ pub(super) async fn observe(
         return Ok(ServerState::default());
     };
     let names = ServerNames::new(&meta::identity(run, 1), server, &context.settings);
-    // Another release of the operator may have given it another name, which is that of another image.
+    // Another release of the operator may have chosen another name, because the name depends on the image.
     let names = ServerNames { server: noted.name.clone(), ..names };
     let namespace = run.namespace().unwrap_or_default();
     let mut state = ServerState::default();
@@ -77,8 +77,8 @@ pub(super) async fn observe(
     Ok(state)
 }
 
-/// What other runs have to do with the shared server of a run. The list is not that of a cache, so that no run is missing which has noted the
-/// server. Of the runs only the status is read: a newer release may have written a spec that this one cannot read.
+/// How other runs use the shared server of a run. The list does not come from a cache, so that it contains every run that has noted the
+/// server. Only the status of each run is read: a newer release may have written a spec that this release cannot read.
 pub(super) async fn other_use(
     context: &Context,
     run: &BenchmarkRun,
@@ -122,7 +122,8 @@ pub enum Use {
     Now,
 }
 
-/// How the runs of a namespace use servers, by name of the server. A server that is gone, or that a run left to a later one, does not count.
+/// How the runs of a namespace use servers, by server name. Servers that are gone do not count, nor do servers that a run left to a later
+/// run.
 ///
 /// # Errors
 /// The API server's.
@@ -159,7 +160,7 @@ async fn each_run(context: &Context, namespace: &str, mut take: impl FnMut(Dynam
     }
 }
 
-/// What one other run has to do with the server of this name. Without a status that can be read it uses the server that it has noted.
+/// How another run uses the server with this name. A run with an unreadable status counts as using the server that it has noted.
 fn use_of(run: &BenchmarkRun, name: &str, mut other: DynamicObject) -> OtherUse {
     let status = other.data.get_mut("status").map(Value::take).unwrap_or_default();
     let server = &status["server"];
@@ -202,7 +203,7 @@ fn new_token() -> Option<String> {
     }
 }
 
-/// What a decision needs of a pod.
+/// The state of a pod that a decision needs.
 pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     let status = pod.status.as_ref();
     let containers = status.and_then(|it| it.container_statuses.as_ref());
@@ -227,7 +228,7 @@ pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     let mut conditions = status.into_iter().flat_map(|it| it.conditions.iter().flatten());
     let scheduled = conditions.find(|it| it.type_ == "PodScheduled" && it.status == "True");
     let mut pod_state = pod_state_of(pod, CONTAINER);
-    // The server waits for the other container, and what that waits for says more.
+    // The server waits for the init container, and the reason why that container waits is more informative.
     let init_waits = init.and_then(|it| it.state.as_ref()?.waiting.as_ref()).filter(|_| !pod_state.running);
     if let Some(waiting) = init_waits {
         let text = |it: &Option<String>| it.clone().unwrap_or_default();
@@ -245,7 +246,7 @@ pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     }
 }
 
-/// How the container ended that brings the wrapper, if it could not.
+/// How the container that installs the wrapper failed; `None`: it has not failed.
 fn failed(init: &ContainerStatus) -> Option<&ContainerStateTerminated> {
     let states = [init.state.as_ref(), init.last_state.as_ref()];
     let mut ends = states.into_iter().flatten().filter_map(|it| it.terminated.as_ref());
@@ -253,7 +254,7 @@ fn failed(init: &ContainerStatus) -> Option<&ContainerStateTerminated> {
 }
 
 fn how(terminated: &ContainerStateTerminated, disrupted: Option<String>) -> Ended {
-    // The kubelet gives some runtimes' signals apart from the exit code.
+    // For some runtimes the kubelet reports the signal separately from the exit code.
     let signal = terminated.signal.filter(|it| *it > 0 && terminated.exit_code == 0).map(|it| it + 128);
     Ended {
         exit_code: signal.unwrap_or(terminated.exit_code),

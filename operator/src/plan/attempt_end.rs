@@ -19,24 +19,24 @@ use super::{
 };
 
 impl Decision<'_> {
-    /// Decides to end an attempt that failed without a result. It writes the reason into the status before anything is
-    /// deleted: after a crash, an operator without that reason would blame somebody else for a missing Job.
+    /// Decides to end an attempt that failed without a result. It writes the reason into the status before anything is deleted. After a
+    /// crash, an operator without this reason would blame another actor for a missing Job.
     pub(super) fn give_up(&self, reason: Reason, message: &str) -> Plan {
         let phase = self.before.phase.unwrap_or(Phase::Starting);
         let mut plan = self.status_plan(NextStatus::new(phase, reason, message));
         if let Some(last) = plan.status.attempts.last_mut() {
             last.reason = reason.into();
         }
-        // The end follows at once, and has the event.
+        // The end follows immediately and publishes the event.
         plan.event = None;
         plan.again = true;
         plan
     }
 
-    /// Ends an attempt for which [`Self::give_up`] wrote a reason. If the launcher has ended meanwhile, its result counts.
+    /// Ends an attempt after [`Self::give_up`] wrote the reason. If the launcher has ended meanwhile, its result counts.
     pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
-        // Of two pods that could be the launcher's, neither is believed, also when one of them is gone.
-        // Figures that do not count are worth less than the reason why the server died.
+        // If two pods could be the launcher's pod, neither is trusted, even after one of them is gone. If the server died, invalid figures
+        // are less useful than the reason for its death.
         let counts = |it: &Envelope| reason != Reason::ServerDied || it.core.outcome.has_valid_figures();
         if let Some(envelope) = self.whole_result().filter(|it| reason != Reason::AmbiguousPod && counts(it)) {
             return self.end_with(&envelope);
@@ -53,7 +53,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// The launcher's envelope, if it measured to its end.
+    /// The launcher's envelope, if the launcher measured to its end.
     pub(super) fn whole_result(&self) -> Option<Envelope> {
         let (attempt, ended) = (self.attempt()?, self.observed.ended.as_ref()?);
         let envelope = termination_message::read(self.run, attempt.number, ended).ok()?;
@@ -65,7 +65,7 @@ impl Decision<'_> {
         Stop::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
     }
 
-    /// The Job was deleted by somebody else. If its pod was left behind, it has to stop.
+    /// Handles a Job that somebody else deleted. If its pod was left behind, the pod has to stop.
     pub(super) fn job_lost(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
         let message = format!("{} was deleted while it ran", attempt.job_name);
         let mut plan = self.end_attempt(Reason::JobLost, &message, envelope);
@@ -81,7 +81,7 @@ impl Decision<'_> {
         pod.name.clone().filter(|_| orphan).map(Stop::Pod)
     }
 
-    /// Stops what still works for a run that finishes now: a finished run has no further turn that could do it.
+    /// Stops what still works for a run that finishes now. A finished run gets no further turn that could do this.
     fn stop_remaining(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let last = self.before.attempts.last().filter(|_| self.observed.ended.is_none())?;
@@ -97,7 +97,7 @@ impl Decision<'_> {
         }
     }
 
-    /// The Job has ended. Waits for the end of its pod, up to `collectSeconds`.
+    /// Waits for the end of the pod after the Job has ended, up to `collectSeconds`.
     pub(super) fn await_result(&self, attempt: &Attempt) -> Plan {
         let failed = self.observed.job.failed.as_deref();
         if self.observed.pod.name.is_none() {
@@ -105,7 +105,7 @@ impl Decision<'_> {
                 Some("DeadlineExceeded") => {
                     self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", None)
                 }
-                // Only after this reason does the next attempt believe the results folder of this one.
+                // Only this reason lets the next attempt trust the results folder of this attempt.
                 None if self.observed.job.complete => {
                     let message = "the Job completed, and its pod was gone before its result could be read";
                     self.end_attempt(Reason::ResultLost, message, None)
@@ -130,7 +130,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// The launcher has ended: decides by its termination message.
+    /// Decides by the termination message after the launcher has ended.
     pub(super) fn read_result(&self) -> Plan {
         let Some(ended) = &self.observed.ended else {
             return Plan { again: true, status: self.before.clone(), ..Plan::default() };
@@ -187,19 +187,19 @@ impl Decision<'_> {
         }
     }
 
-    /// Copies the launcher's figures into the status of a plan.
+    /// Copies the launcher's figures into the status in a plan.
     pub(super) fn report(&self, plan: &mut Plan, envelope: &Envelope) {
         let namespace = self.run.namespace().unwrap_or_default();
         status::apply_envelope(&mut plan.status, &self.effective.storage, &namespace, envelope);
         let (reason, message) = self.origin(&envelope.core);
         status::verify(&mut plan.status, reason, &message, self.turn.now);
         if let Some(resolved) = plan.status.resolved.as_mut().filter(|_| self.run.spec.execution.collect.is_some()) {
-            // The figures are not of the target that the run names.
+            // The figures do not come from the target that the run names.
             resolved.endpoint.clear();
         }
     }
 
-    /// Who measured the figures of an envelope, and that in a sentence. Of figures that nobody measured in this run, the launcher's message
+    /// Who measured the figures of an envelope: the reason and a sentence. If nobody measured figures in this run, the launcher's message
     /// names the folder.
     fn origin(&self, core: &Core) -> (Reason, String) {
         let own = &self.turn.settings.launcher_image;
@@ -223,7 +223,7 @@ impl Decision<'_> {
         (Reason::OwnLauncher, format!("measured by the operator's image {image_id}"))
     }
 
-    /// Why a result that says Passed is none: the spec enforces objectives, and the launcher has not found each of them met.
+    /// Why the outcome Passed does not count: the spec enforces objectives, and the launcher did not report each of them as met.
     fn unjudged(&self, core: &Core) -> Option<String> {
         let asked = self.run.spec.slo.objectives.len();
         let enforced = self.effective.slo.as_ref().is_some_and(|it| it.enforcement == Enforcement::Fail);
@@ -236,14 +236,14 @@ impl Decision<'_> {
         })
     }
 
-    /// The figures count, and do not meet the objectives that the spec enforces.
+    /// Ends the run with valid figures that miss the objectives that the spec enforces.
     fn end_without_objectives(&self, outcome: Outcome, reason: Reason, envelope: &Envelope) -> Plan {
         let mut plan = self.finish(Phase::Failed, outcome, reason, &envelope.core.message);
         self.report(&mut plan, envelope);
         plan
     }
 
-    /// Ends the current attempt. Another one follows if `spec.execution.retry` allows it; otherwise the run fails.
+    /// Ends the current attempt. Another attempt follows if `spec.execution.retry` allows it; otherwise the run fails.
     pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
         let retry = &self.effective.execution.retry;
         let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.reasons.contains(&cause));
@@ -268,7 +268,7 @@ impl Decision<'_> {
             self.status_plan(NextStatus { outcome: Some(outcome), ..NextStatus::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
         plan.stop = self.stop_remaining();
-        // Also when the launcher's own pod has ended.
+        // The other pods stop even if the launcher's own pod has ended.
         plan.stop_pods.clone_from(&self.observed.other_pods);
         // The next plan marks the run and schedules its deletion; no watch would start a turn for it.
         plan.again = true;

@@ -1,4 +1,4 @@
-//! How far the current attempt is, and what it waits for.
+//! The progress of the current attempt, and what it waits for.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ use super::{
     times::{LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
 };
 
-/// How long a new pod may wait before the status says for what: most waits for a claim, a node or the target are shorter, and
-/// a status write for each would be wasted.
+/// How long a new pod may wait before the status reports the cause. Most waits for a claim, a node or the target are shorter, so a status
+/// write for each would be wasted.
 const SETTLE_SECONDS: u32 = 5;
 /// How long the Job controller may take to create the pod: usually less than a second.
 const REFUSED_SECONDS: u32 = 30;
-/// How long a node may take to mount the volumes, before the status says that it has not.
+/// How long a node may take to mount the volumes before the status reports the delay.
 const MOUNT_SECONDS: u32 = 60;
-/// How long a volume may take to be provisioned, before the status says that there is none.
+/// How long a volume may take to be provisioned before the status reports the delay.
 const VOLUME_SECONDS: u32 = 60;
-/// How long a node may fail to pull the image: a registry may be busy, but a name that is wrong stays wrong.
+/// How long image pulls may fail on a node. A registry may be busy, but a wrong name stays wrong.
 const PULL_SECONDS: u32 = 300;
 
 impl Decision<'_> {
-    /// Continues an attempt that is in the status.
+    /// Continues an attempt that the status lists.
     pub(super) fn follow(&self, attempt: &Attempt) -> Plan {
         let job = &self.observed.job;
         if let Some(reason) = attempt.reason.known() {
@@ -47,7 +47,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Follows an attempt whose Job exists.
+    /// Continues an attempt with an existing Job.
     fn watch(&self, attempt: &Attempt) -> Plan {
         let (observed, now) = (self.observed, self.turn.now);
         if observed.ambiguous {
@@ -58,7 +58,7 @@ impl Decision<'_> {
             );
             return self.give_up(Reason::AmbiguousPod, &message);
         }
-        // Before its end is read: what a launcher reports that was stopped with its Job is no disruption.
+        // This check precedes the check of the launcher's end: a launcher that was stopped with its Job was not disrupted.
         if observed.job.suspended && observed.job.failed.is_none() && self.whole_result().is_none() {
             return self.watch_suspended(attempt);
         }
@@ -141,7 +141,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// What a person may do with a launcher that waits.
+    /// What a person can do with a launcher that waits.
     fn by_hand(&self, attempt: &Attempt) -> String {
         let namespace = self.run.namespace().unwrap_or_default();
         let pod = match &self.observed.pod.name {
@@ -158,7 +158,7 @@ impl Decision<'_> {
 
     fn why_not_running(&self, attempt: &Attempt) -> (Reason, String) {
         let pod = &self.observed.pod;
-        // A pod that was seen and is gone is no refusal: the Job fails for it.
+        // A pod that existed and is gone is not a refusal: the Job fails for it.
         let never_seen = pod.name.is_none() && attempt.pod_uid.is_none();
         if never_seen && seconds_since(self.job_created(attempt), self.turn.now) > REFUSED_SECONDS {
             return self.why_no_pod(attempt);
@@ -201,7 +201,7 @@ impl Decision<'_> {
         job.started.or(queued).or(job.created).map_or(attempt.start_time, |it| it.max(attempt.start_time))
     }
 
-    /// The Job has made no pod. Only its events say why, and the operator has no right to read them.
+    /// Why the Job has created no pod. Only its events contain the cause, and the operator has no right to read them.
     fn why_no_pod(&self, attempt: &Attempt) -> (Reason, String) {
         let message = format!(
             "Job {0} has created no pod for {REFUSED_SECONDS} seconds: a quota, Pod Security, a webhook or a missing service account may refuse it; its events say which: kubectl describe job {0}",
@@ -217,7 +217,8 @@ impl Decision<'_> {
         since.is_some_and(|it| seconds_since(it, self.turn.now) > MOUNT_SECONDS)
     }
 
-    /// Whether the scheduler has waited for a minute until the claim of the results is bound. It says nothing of its own for ten minutes.
+    /// Whether the scheduler has waited for a minute for the claim of the results to be bound. The scheduler reports nothing for ten
+    /// minutes.
     fn waits_for_volume(&self, attempt: &Attempt) -> bool {
         let (pod, claim) = (&self.observed.pod, &self.observed.claim);
         let is_unbound = self.effective.storage.pvc.is_some() && claim.exists && !claim.bound;
@@ -234,7 +235,7 @@ impl Decision<'_> {
         (Reason::MountPending, message)
     }
 
-    /// Why waiting for the image any longer is no use, if that is so.
+    /// Why waiting longer for the image is useless, if it is.
     fn hopeless_image(&self, attempt: &Attempt, reason: Reason, message: &str) -> Option<String> {
         if reason != Reason::ImagePull {
             return None;
@@ -270,7 +271,7 @@ impl Decision<'_> {
         (Reason::VolumePending, message)
     }
 
-    /// One message for all steps before the container runs, so that not each step needs a status write.
+    /// One message covers all steps before the container runs, so that each step does not need a status write.
     pub(super) fn starting(&self) -> String {
         let mounts = self.mounts();
         format!(
@@ -278,7 +279,7 @@ impl Decision<'_> {
         )
     }
 
-    /// The objects that the pod mounts. If one is missing, only the pod's events say so.
+    /// The objects that the pod mounts. If one is missing, only the pod's events report it.
     fn mounts(&self) -> String {
         let target = &self.run.spec.target;
         let secret = target.auth.as_ref().map(|it| format!("Secret {:?}", it.secret_key_ref.name));

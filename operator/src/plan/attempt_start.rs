@@ -1,5 +1,5 @@
-//! How an attempt starts: it waits until nothing of the last attempt is left, notes the new attempt in the status, and creates
-//! the children.
+//! The start of an attempt: it waits until nothing of the last attempt is left, records the new attempt in the status, and creates the
+//! children.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use super::{
 /// The next look while a ConfigMap has been missing for a long time.
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// The next look of the first run in line for its namespace, and the longest time to that of any other.
+/// The next look of the first run in its namespace's line, and the longest time to the next look of any other run.
 const NEXT_IN_LINE: Duration = Duration::from_secs(5);
 const LAST_IN_LINE: Duration = Duration::from_secs(600);
 
 impl Decision<'_> {
-    /// Starts the next attempt once nothing of the last one is left.
+    /// Starts the next attempt after nothing of the last attempt is left.
     pub(super) fn begin(&self) -> Plan {
         if let Some(last) = self.before.attempts.last()
             && (self.observed.is_attempt_left() || self.unread(&[What::Job, What::Pods]).is_some())
@@ -35,7 +35,7 @@ impl Decision<'_> {
         if let Some(plan) = self.renew_server() {
             return plan;
         }
-        // Job and pods are here those of other runs that had the target.
+        // The Job and pods here belong to other runs that had the target.
         if let Some(unread) = self.unread(&[What::Job, What::Pods, What::Claim, What::Input]) {
             return self.wait_to_prepare(unread, self.preparing_since());
         }
@@ -79,17 +79,17 @@ impl Decision<'_> {
                 reason: Reported::default(),
             },
         );
-        // Nothing is left of the attempts before.
+        // Nothing is left of the earlier attempts.
         let ended = self.before.attempts.iter().filter(|_| self.turn.settings.network_policy.is_some());
         plan.delete_policies = ended.map(|it| it.job_name.clone()).collect();
         plan.delete_config_maps = outdated_config_maps(&self.before.attempts, &plan.status.attempts);
-        // The attempt is in the status before its Job exists, so that an operator that crashes in between finds the Job again.
+        // The status lists the attempt before its Job exists. An operator that restarts after a crash in between finds the Job again.
         plan.again = true;
         plan
     }
 
-    /// Waits until Job and pod of the last attempt are gone: two attempts at once would distort each other's figures, and only
-    /// one node at a time can mount the volume.
+    /// Waits until Job and pod of the last attempt are gone. Two concurrent attempts would distort each other's figures, and only one node
+    /// at a time can mount the volume.
     fn wait_for_end_of(&self, last: &Attempt) -> Plan {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         if let Some(unread) = self.unread(&[What::Job, What::Pods]) {
@@ -138,7 +138,7 @@ impl Decision<'_> {
                 format!("{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)", error.message);
             let phase = if self.attempt().is_some() { Phase::Preparing } else { Phase::Pending };
             let mut plan = self.status_plan(NextStatus::new(phase, error.reason, message));
-            // Each turn reads whole ConfigMaps, so that a run that has waited long gets fewer turns.
+            // Each turn reads whole ConfigMaps, so a run that has waited long gets fewer turns.
             let wait = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
             plan.next_look = Some(wait.min(Duration::from_secs(u64::from(limit - age) + 1)));
             return plan;
@@ -147,19 +147,19 @@ impl Decision<'_> {
         self.finish(Phase::Failed, Outcome::Error, error.reason, &message)
     }
 
-    /// Waits until another run of the namespace has ended. No deadline runs meanwhile.
+    /// Waits until another run in the namespace has ended. No deadline counts this time.
     fn wait_for_namespace(&self, position: usize) -> Plan {
         let message = format!(
             "number {position} in line: the namespace has as many attempts at once as its administrators allow (limits.maxConcurrentAttempts)"
         );
         let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::NamespaceBusy, message));
-        // The end of another run wakes the first runs in line. This look covers a lost wake.
+        // The end of another run wakes the first runs in line. This look covers a lost wake-up.
         let seconds = u64::try_from(position.saturating_sub(1)).unwrap_or(u64::MAX).saturating_mul(6);
         plan.next_look = Some(Duration::from_secs(seconds).clamp(NEXT_IN_LINE, LAST_IN_LINE));
         plan
     }
 
-    /// Ends the run if its results would go to a claim of somebody else.
+    /// Ends the run if its results would be written to somebody else's claim.
     fn claim_denied(&self) -> Option<Plan> {
         let pvc = self.effective.storage.pvc.as_ref().filter(|_| self.observed.claim.of_others)?;
         Some(self.finish(Phase::Failed, Outcome::Error, Reason::PolicyDenied, &pvc::refusal(pvc)))
@@ -180,7 +180,7 @@ impl Decision<'_> {
             );
             return self.finish(Phase::Failed, Outcome::Error, Reason::NameConflict, &message);
         }
-        // A server has deadlines of its own.
+        // Waiting for a server has separate deadlines.
         let since = self.server_ready_time().map_or(attempt.start_time, |it| it.max(attempt.start_time));
         if let Some(unread) = self.unread(&[What::Job, What::Claim, What::Input]) {
             return self.wait_to_prepare(unread, since);
@@ -214,7 +214,7 @@ impl Decision<'_> {
             Some(queue) => self.queued(queue, 0),
             None => self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting())),
         };
-        // Of a ConfigMap of an earlier turn, if there is one: the attempt runs what it holds.
+        // If a ConfigMap of an earlier turn exists, this comes from that ConfigMap, because the attempt runs its content.
         plan.status.resolved = Some(self.resolved(input));
         plan.status.effective_spec = Some(self.effective.clone());
         plan.create = self.children(attempt, input);
@@ -222,7 +222,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Puts the reason why a child could not be created into the status. The loop decides whether to try again.
+    /// Writes the reason why a child could not be created into the status. The loop decides whether to try again.
     fn creation_refused(&self, refused: &Refused) -> Plan {
         if refused.for_good {
             return self.finish(Phase::Failed, Outcome::Error, Reason::InvalidSpec, &refused.message);
@@ -271,7 +271,7 @@ fn outdated_config_maps(before: &[Attempt], after: &[Attempt]) -> Vec<(String, S
     outdated.filter_map(|it| Some((it.job_name.clone(), it.config_map_uid.clone()?))).collect()
 }
 
-/// Adds an attempt and drops the oldest above [`MAX_ATTEMPTS`]; suspended ones first, because they count towards no limit.
+/// Adds an attempt and drops the oldest attempts above [`MAX_ATTEMPTS`], suspended attempts first, because they count toward no limit.
 fn add_attempt(attempts: &mut Vec<Attempt>, attempt: Attempt) {
     attempts.push(attempt);
     while attempts.len() > MAX_ATTEMPTS {
@@ -286,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    /// Attempts with these reasons, numbered from 1 on, and their ConfigMaps.
+    /// Attempts with these reasons and their ConfigMaps, numbered from 1.
     fn attempts(reasons: &[Reason]) -> Vec<Attempt> {
         let attempt = |(number, reason): (u32, &Reason)| {
             let value = serde_json::json!({

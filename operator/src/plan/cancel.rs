@@ -1,4 +1,4 @@
-//! Decides on a run that a user cancels or suspends.
+//! Decides how to handle a run that a user cancels or suspends.
 
 use crds::{
     Envelope, Outcome, Reason,
@@ -19,7 +19,7 @@ impl Decision<'_> {
     pub(super) fn cancel(&self) -> Plan {
         let Some(attempt) = self.attempt() else { return self.cancelled(None) };
         if let Some(envelope) = self.whole_result() {
-            // The run ended before the cancel took effect, so that its measurement is complete.
+            // The run ended before the cancel took effect, so its measurement is complete.
             return self.end_with(&envelope);
         }
         if let Some(ended) = &self.observed.ended {
@@ -47,7 +47,7 @@ impl Decision<'_> {
             }
             Some(_) if ours => Plan { stop: Some(self.stop_now(attempt)), ..self.cancelled(None) },
             Some(_) => Plan { stop: self.stop_orphan(), ..self.cancelled(None) },
-            // There is no pod yet, or it was gone before it was seen: the Job must not create another one.
+            // There is no pod yet, or it was gone before the operator saw it. The Job must not create another pod.
             None => Plan { stop: ours.then(|| Stop::Job(attempt.job_name.clone())), ..self.cancelled(None) },
         }
     }
@@ -68,10 +68,10 @@ impl Decision<'_> {
         plan
     }
 
-    /// Suspends the run. A benchmark cannot pause, so that an attempt in progress is lost.
+    /// Suspends the run. A benchmark cannot pause, so an attempt in progress is lost.
     pub(super) fn suspend(&self) -> Plan {
         if let Some(envelope) = self.whole_result() {
-            // The run ended before the suspension took effect, so that its measurement is complete.
+            // The run ended before the suspension took effect, so its measurement is complete.
             return self.end_with(&envelope);
         }
         let message = "spec.suspend is true";
@@ -80,15 +80,15 @@ impl Decision<'_> {
         plan.stop = self.stop_suspended(attempt);
         plan.stop_pods.clone_from(&self.observed.other_pods);
         if attempt.reason.is_empty() && (plan.stop.is_some() || !plan.stop_pods.is_empty()) {
-            // The reason is in the status before anything is deleted: if the user resumes the run at once, an operator without
-            // it would blame somebody else for a missing Job.
+            // The status contains the reason before anything is deleted. If the user resumes the run immediately, an operator without this
+            // reason would blame another actor for a missing Job.
             return self.give_up(Reason::Suspended, message);
         }
         end_last(&mut plan.status, attempt.reason.known().unwrap_or(Reason::Suspended), self.turn.now);
         plan
     }
 
-    /// Ends an attempt whose suspension was decided on, although the user has resumed the run since.
+    /// Ends an attempt that was to be suspended, although the user has resumed the run since.
     pub(super) fn end_suspended(&self, attempt: &Attempt) -> Plan {
         let message = "the attempt was suspended; another one follows";
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));

@@ -13,8 +13,8 @@ pub const RUN: &str = "run.yaml";
 /// The key of the rendered profile.
 pub const PROFILE: &str = "profile.yaml";
 
-/// Whether an existing ConfigMap is what [`build`] makes. Whoever may create ConfigMaps can take its name and name the run as its
-/// owner; one that is not immutable could be changed after this check.
+/// Whether an existing ConfigMap equals the result of [`build`]. Anyone who may create ConfigMaps can take its name and name the run as its
+/// owner. A ConfigMap that is not immutable could be changed after this check.
 pub fn is_as_built(found: &ConfigMap, wanted: &ConfigMap, run: &BenchmarkRun) -> bool {
     meta::is_ours(run, &found.metadata)
         && found.immutable == Some(true)

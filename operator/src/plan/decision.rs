@@ -1,4 +1,4 @@
-//! Decides what a turn has to do: entry point, shared state and times.
+//! Decides the work of a turn: entry point, shared state and times.
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, EffectiveSpec,
@@ -42,7 +42,8 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     decision.with_chart_values(decision.with_server(decision.decide()))
 }
 
-/// Notes the UIDs of the attempt's ConfigMap, Job and pod when they are first seen. From then on no others are trusted.
+/// Records the UIDs of the attempt's ConfigMap, Job and pod when the operator first sees them. From then on, objects with other UIDs are
+/// not trusted.
 fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
     if let Some(current) = status.attempts.last_mut().filter(|it| it.end_time.is_none()) {
         current.config_map_uid = current.config_map_uid.take().or_else(|| observed.config_map_uid.clone());
@@ -51,7 +52,7 @@ fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
     }
 }
 
-/// Whether the plan would begin an attempt if neither its target nor its namespace made it wait.
+/// Whether the plan would begin an attempt if the run had to wait neither for its target nor for its namespace.
 pub fn would_begin(run: &BenchmarkRun, observed: &Observed) -> bool {
     let stopped = run.spec.suspend || run.spec.cancel.is_some() || run.metadata.deletion_timestamp.is_some();
     let status = run.status.as_ref();
@@ -66,15 +67,15 @@ pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     status.attempts.last().filter(|it| it.end_time.is_none())
 }
 
-/// The values that the current attempt was given, once its ConfigMap or its Job exists. It keeps them, although a newer
-/// operator may have other defaults.
+/// The spec values that the current attempt uses, after its ConfigMap or its Job exists. The attempt keeps them even if a newer operator
+/// has other defaults.
 pub fn given_spec(status: &BenchmarkRunStatus, config_map: Presence) -> Option<&EffectiveSpec> {
     let is_given = status.phase != Some(Phase::Preparing) || config_map == Presence::Ours;
     status.effective_spec.as_ref().filter(|_| is_given && current_attempt(status).is_some())
 }
 
-/// Plans for a finished run: its status stays, it gets its mark, and it or its Jobs are deleted when their retention time has
-/// passed. A later change of the spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
+/// Plans for a finished run: its status stays, it gets its mark, and it or its Jobs are deleted after their retention time. A later change
+/// of the spec has no effect. But `observedGeneration` follows the change, because GitOps tools wait for that.
 fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let generation = run.metadata.generation.unwrap_or_default();
     if status.observed_generation != generation {
@@ -88,7 +89,7 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Obser
     plan
 }
 
-/// A run, what was observed of it, and its status before this turn.
+/// A run, the observations about it, and its status before this turn.
 pub(super) struct Decision<'a> {
     pub(super) run: &'a BenchmarkRun,
     pub(super) observed: &'a Observed,
@@ -99,7 +100,7 @@ pub(super) struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// Decides without regard to the end of the server.
+    /// Decides without considering the end of the server.
     fn decide(&self) -> Plan {
         if self.run.spec.cancel.is_some() {
             return self.cancel();

@@ -1,4 +1,4 @@
-//! What a finished run still needs: its annotation, and the end of its retention times. A backup without the status has the
+//! What a finished run still needs: its annotation, and cleanup after its retention times. A backup without the status contains the
 //! annotation, so that a restored run does not start again.
 
 use std::time::Duration;
@@ -22,15 +22,15 @@ use super::{
 
 /// The annotation. Its value is a [`Mark`] as JSON. The operator writes it after the terminal status.
 pub const FINISHED: &str = "benchwright.dev/finished";
-/// The longest text of a mark that a message repeats, in bytes.
+/// Maximum bytes of a mark's text that a message repeats.
 const MAX_TEXT: usize = 300;
-/// The longest time to the next look at a finished run: the clock may be set meanwhile.
+/// Maximum time to the next look at a finished run, because the clock may be set meanwhile.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
-/// The next look while a Job is being deleted, or if Jobs may not be listed. A watch reports the end of a Job; a pod on a lost node may
-/// keep it for long.
+/// The next look while a Job is being deleted, or if Jobs may not be listed. A watch reports the end of a Job. A pod on a lost node may
+/// delay it for a long time.
 const JOB_GOES: Duration = Duration::from_secs(3_600);
-/// How many seconds the mark of a finished run waits for the pod to end, so that the operator can delete the NetworkPolicy. Later the
-/// policy stays as long as the run: a pod on a lost node may never end.
+/// How many seconds the mark of a finished run waits for the pod to end, so that the operator can delete the NetworkPolicy. After that the
+/// policy stays as long as the run, because a pod on a lost node may never end.
 const POD_GOES_SECONDS: u32 = 600;
 
 /// How a run ended.
@@ -65,7 +65,7 @@ impl Mark {
         }
     }
 
-    /// Reads the mark of a run, or of another run of its name that it was restored from.
+    /// Reads the mark of this run, or of the run with the same name that this run was restored from.
     pub fn read(run: &BenchmarkRun) -> Option<Self> {
         let mark: Mark = serde_json::from_str(run.annotations().get(FINISHED)?).ok()?;
         (mark.name == run.name_any()).then_some(mark)
@@ -74,13 +74,13 @@ impl Mark {
 
 /// The mark of a run that was restored from a backup without its status.
 pub fn restored(run: &BenchmarkRun) -> Option<Mark> {
-    // An annotation that a user adds later does not end an attempt.
+    // An annotation that a user adds later must not end an attempt.
     let begun =
         run.status.as_ref().is_some_and(|it| it.phase.is_some_and(Phase::is_terminal) || !it.attempts.is_empty());
     Mark::read(run).filter(|_| !begun)
 }
 
-/// The time that is left of a retention time, at most a day; `None` if it has passed.
+/// The remaining retention time, at most a day; `None` if it has passed.
 pub(super) fn left(
     status: &BenchmarkRunStatus,
     retention: Retention,
@@ -93,21 +93,21 @@ pub(super) fn left(
     u64::try_from(left).ok().filter(|it| *it > 0).map(|it| Duration::from_secs(it.min(LONGEST_LOOK_SECONDS)))
 }
 
-/// Whether the time has come to delete the Jobs of a finished run.
+/// Whether the Jobs of a finished run are due for deletion.
 pub fn jobs_are_due(run: &BenchmarkRun, now: Timestamp) -> bool {
     let Some(status) = run.status.as_ref().filter(|_| run.is_finished() && keeps_jobs(run)) else { return false };
     let retention = jobs_cleanup(&run.spec).zip(status.completion_time);
     retention.is_some_and(|(retention, finished)| left(status, retention, finished, now).is_none())
 }
 
-/// Whether the Jobs of a finished run are yet to be deleted.
+/// Whether the Jobs of a finished run still have to be deleted.
 pub fn keeps_jobs(run: &BenchmarkRun) -> bool {
     let deleted = run.status.as_ref().and_then(|it| it.jobs_deleted_time);
     run.spec.cleanup.jobs.is_some() && deleted.is_none()
 }
 
-/// Completes the plan of a finished run whose retention times pass: it deletes the run, or its Jobs and its server. A run that still has to
-/// remove a shared server stays until that is done: the server has no owner, and would keep its GPUs.
+/// Completes the plan of a finished run with retention times: it deletes the run, or its Jobs and its server. A run that still has to
+/// remove a shared server stays until the server is removed, because the server has no owner and would keep its GPUs.
 pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, now: Timestamp) {
     let Some(finished) = plan.status.completion_time else { return };
     let left = |retention| left(&plan.status, retention, finished, now);
@@ -134,7 +134,7 @@ pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed,
     plan.next_look = run_left.flatten().into_iter().chain(jobs_left).chain(server_left).min();
 }
 
-/// Deletes the Jobs, or notes that they are gone. Returns when to look again.
+/// Deletes the Jobs, or records that they are gone. Returns when to look again.
 fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<Duration> {
     match &observed.own_jobs {
         Some(jobs) if jobs.is_empty() => {
@@ -142,14 +142,14 @@ fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<D
             return None;
         }
         Some(jobs) => plan.delete_jobs = jobs.iter().filter(|it| !it.deleting).cloned().collect(),
-        // They could not be read.
+        // The Jobs could not be read.
         None => {}
     }
     Some(JOB_GOES)
 }
 
-/// Completes the plan of a finished run that has no mark: it ends what still works, deletes the NetworkPolicy of the last attempt, and asks
-/// for the mark. `has_policies`: attempts of this installation have NetworkPolicies. Returns when to look again.
+/// Completes the plan of a finished run without a mark: it ends what still works, deletes the NetworkPolicy of the last attempt, and
+/// requests the mark. `has_policies`: attempts in this installation have NetworkPolicies. Returns when to look again.
 pub(super) fn conclude(
     run: &BenchmarkRun,
     plan: &mut Plan,
@@ -168,7 +168,7 @@ pub(super) fn conclude(
     };
     plan.stop_pods.clone_from(&observed.other_pods);
     if let Some(last) = plan.status.attempts.last().filter(|_| has_policies) {
-        // While a pod may work its policy stays: without one it could reach more.
+        // The policy stays while a pod may work: without the policy the pod could reach more.
         let is_unread = observed.unread.iter().any(|it| matches!(it.what, What::Job | What::Pods));
         let has_ended =
             !is_unread && observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
@@ -185,7 +185,7 @@ pub(super) fn conclude(
 }
 
 impl Decision<'_> {
-    /// Finishes a restored run as it had finished. Nothing is started.
+    /// Finishes a restored run with its earlier outcome. Starts nothing.
     pub(super) fn restored(&self, mark: &Mark) -> Plan {
         let outcome = Outcome::ALL.into_iter().find(|it| it.name() == mark.outcome).unwrap_or(Outcome::Error);
         let phase = match outcome {

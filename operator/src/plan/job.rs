@@ -1,4 +1,4 @@
-//! The Job of an attempt. Its pod complies with Pod Security `restricted` without settings of the user, and has no API token.
+//! The Job of an attempt. Its pod complies with Pod Security `restricted` without user settings, and has no API token.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -25,16 +25,15 @@ use super::meta;
 
 /// Name of the launcher's container.
 pub const CONTAINER: &str = "launcher";
-/// The size of /tmp, above which the kubelet evicts the pod: one file that a profile names by URL, of at most 4 GiB, and what
-/// the launcher writes beside it.
+/// The size of /tmp; the kubelet evicts a pod that exceeds it. It holds one file that a profile names by URL, of at most 4 GiB, and the
+/// launcher's temporary files.
 const TMP_SIZE: &str = "5Gi";
-/// The size of the folder that results are written to before they are uploaded, above which the kubelet evicts the pod: as much as a claim
-/// has by default.
+/// The size of the folder for results before their upload; the kubelet evicts a pod that exceeds it. A claim has the same size by default.
 const RESULTS_SIZE: &str = "20Gi";
-/// Annotations by which autoscalers leave a node until the pod has ended. An evicted pod loses its measurement.
+/// Annotations that keep autoscalers from removing a node until the pod has ended. An evicted pod loses its measurement.
 pub(super) const STAY: [(&str, &str); 2] =
     [("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), ("karpenter.sh/do-not-disrupt", "true")];
-/// How long after all deadlines of the launcher Kubernetes ends the Job.
+/// How long after all deadlines of the launcher Kubernetes ends the Job, in seconds.
 const BACKSTOP_SECONDS: i64 = 300;
 
 /// The time after which Kubernetes ends the Job whatever happens, in seconds.
@@ -72,7 +71,7 @@ pub fn build(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec, settin
     }
 }
 
-/// The labels of the launcher's pod, but for the one of its target.
+/// The labels of the launcher's pod, except the target label.
 pub fn pod_labels(run: &BenchmarkRun, attempt: u32) -> BTreeMap<String, String> {
     let mut labels = run.spec.launcher.labels.clone();
     labels.extend(meta::labels(run, attempt));
@@ -96,7 +95,7 @@ fn template(
     PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
-            // The kubelet ends the pod also when its Job is gone, or when a container that somebody else added holds it.
+            // The kubelet ends the pod even if its Job is gone, or if an injected container keeps it running.
             active_deadline_seconds: Some(deadline),
             automount_service_account_token: Some(false),
             containers: vec![container(&effective.launcher, mounts)],
@@ -108,7 +107,7 @@ fn template(
             runtime_class_name: scheduling.runtime_class_name.clone().filter(|it| !it.is_empty()),
             scheduler_name: scheduling.scheduler_name.clone().filter(|it| !it.is_empty()),
             security_context: Some(pod_security([user; 3])),
-            // For pull secrets and for what a cluster grants by it: its token stays out of the pod.
+            // For pull secrets and rights that a cluster grants through it. Its token is not mounted in the pod.
             service_account_name: launcher.service_account_name.clone().filter(|it| !it.is_empty()),
             termination_grace_period_seconds: Some(i64::from(effective.execution.grace_period_seconds)),
             tolerations: Some(scheduling.tolerations.iter().map(Into::into).collect()),
@@ -163,7 +162,7 @@ fn container(launcher: &effective::Launcher, volume_mounts: Vec<VolumeMount>) ->
         security_context: Some(container_security()),
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(volume_mounts),
-        // Relative paths in a profile begin at its folder.
+        // Relative paths in a profile start at the profile's folder.
         working_dir: Some(mounts::INPUT.into()),
         ..Container::default()
     }
@@ -209,7 +208,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
         let sources = sources.map(|(keys, optional)| secret_part(&s3.secret_ref.name, keys, optional));
         let credentials = ProjectedVolumeSource {
             sources: Some(sources.into()),
-            // The file belongs to root, and the launcher reads it through its group: fsGroup, which OpenShift sets itself.
+            // The file belongs to root, and the launcher reads it through its group. The group is fsGroup, which OpenShift sets itself.
             default_mode: Some(0o440),
         };
         all.push((
@@ -260,7 +259,7 @@ fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
     parts
 }
 
-/// Some keys of a Secret, under their own names. Where they are optional, the Secret may lack them.
+/// Selected keys of a Secret, under their own names. If `optional`, the Secret may lack them.
 fn secret_part(name: &str, keys: &[&str], optional: bool) -> VolumeProjection {
     let items = keys.iter().map(|it| KeyToPath { key: (*it).into(), path: (*it).into(), mode: None });
     VolumeProjection {
@@ -277,7 +276,7 @@ fn secret_volume(key: &KeyRef, file: &str) -> SecretVolumeSource {
     SecretVolumeSource {
         secret_name: Some(key.name.clone()),
         items: Some(vec![item(key, file)]),
-        // The file belongs to root, and the launcher reads it through its group: fsGroup, which OpenShift sets itself.
+        // The file belongs to root, and the launcher reads it through its group. The group is fsGroup, which OpenShift sets itself.
         default_mode: Some(0o440),
         ..SecretVolumeSource::default()
     }

@@ -1,4 +1,4 @@
-//! What the launcher of a run is given.
+//! The input of a run's launcher.
 
 use crds::{Reason, ResolvedRun, hex};
 use sha2::{Digest as _, Sha256};
@@ -27,8 +27,8 @@ impl LauncherInput {
 /// Why there is no input: the spec, the profile, or an object that they name is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError {
-    /// The reason that the run fails or waits with.
+    /// The reason with which the run fails or waits.
     pub reason: Reason,
-    /// Field, value and remedy; one line for each problem.
+    /// Field, value and remedy; one line per problem.
     pub message: String,
 }

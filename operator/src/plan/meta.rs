@@ -1,4 +1,4 @@
-//! Names, labels and owner references of everything that belongs to a run. No other module makes any.
+//! Names, labels and owner references of all objects that belong to a run. No other module creates them.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub const TARGET: &str = "benchwright.dev/target";
 pub const SERVER: &str = "benchwright.dev/server";
 /// The label of a run with the name of the schedule that started it.
 pub const SCHEDULE: &str = "benchwright.dev/schedule";
-/// The annotation of a run with the time of the schedule that started it.
+/// The annotation with the scheduled time at which the schedule started the run.
 const SCHEDULE_TIME: &str = "benchwright.dev/schedule-time";
-/// The annotation of a run with the trigger of the schedule that started it.
+/// The annotation with the schedule's trigger that started the run.
 const TRIGGER: &str = "benchwright.dev/trigger";
-/// The annotation of a server's Deployment with the bearer token for its log. The operator reads no environment of pods.
+/// The annotation on a server's Deployment with the bearer token for its log. The operator does not read the environment of pods.
 pub const LOG_TOKEN: &str = "benchwright.dev/log-token";
 /// The label that the Job controller sets to the UID of a pod's Job.
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
@@ -71,8 +71,8 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     }
 }
 
-/// The labels by which the pods of a server are found. Those of a run's own server have the UID of the run, because a later run may have
-/// the same name; a shared server belongs to no run.
+/// The labels that select the pods of a server. A run's own server has the UID of the run as a label, because a later run may have the same
+/// name. A shared server belongs to no run.
 pub fn server_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(SERVER.to_owned(), names.server.clone())]);
     if names.key.is_none() {
@@ -97,7 +97,7 @@ pub fn server_labels(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String
     labels
 }
 
-/// The labels of the launchers that use a server: of its run, or of any run of the namespace where runs share it.
+/// The labels of the launchers that use a server: the launchers of its run, or of all runs in the namespace if runs share the server.
 pub fn launcher_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([
         ("app.kubernetes.io/component".to_owned(), "launcher".to_owned()),
@@ -120,7 +120,7 @@ pub fn of_server(run: &BenchmarkRun, names: &ServerNames, name: &str) -> ObjectM
     }
 }
 
-/// Metadata of what a run says of its server to people and their tools; it is deleted with the run.
+/// Metadata of an object that informs people and tools about the server of a run. The object is deleted with the run.
 pub fn about_server(run: &BenchmarkRun, name: String) -> ObjectMeta {
     let fixed = [
         ("app.kubernetes.io/name", "benchwright".to_owned()),
@@ -139,7 +139,7 @@ pub fn about_server(run: &BenchmarkRun, name: String) -> ObjectMeta {
     }
 }
 
-/// Whether an object is part of the server of a run, or of the shared one of these names.
+/// Whether an object is part of the run's server, or of the shared server with these names.
 pub fn is_of_server(run: &BenchmarkRun, names: &ServerNames, metadata: &ObjectMeta) -> bool {
     let label = |key: &str| metadata.labels.as_ref().and_then(|it| it.get(key)).map(String::as_str);
     let named = label(SERVER) == Some(&names.server);
@@ -149,7 +149,7 @@ pub fn is_of_server(run: &BenchmarkRun, names: &ServerNames, metadata: &ObjectMe
     }
 }
 
-/// Whether a Deployment of this name made a pod, or left it. The UID of the ReplicaSet between them is not known.
+/// Whether the Deployment with this name created a pod, even if it left the pod behind. The UID of the ReplicaSet between them is unknown.
 pub fn is_pod_of_server(pod: &ObjectMeta, deployment: &str) -> bool {
     let mut owners = pod.owner_references.iter().flatten().filter(|it| it.controller == Some(true)).peekable();
     let of_deployment = |it: &OwnerReference| {
@@ -189,7 +189,7 @@ pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
     owning_jobs(pod).any(|it| it.name == job_name && it.uid == job_uid)
 }
 
-/// Whether any Job controls a pod, by the same signs.
+/// Whether any Job controls a pod, by the same criteria.
 pub fn is_of_any_job(pod: &ObjectMeta) -> bool {
     owning_jobs(pod).next().is_some()
 }
@@ -203,8 +203,8 @@ fn owning_jobs(pod: &ObjectMeta) -> impl Iterator<Item = &OwnerReference> {
     })
 }
 
-/// Whether a pod has no owner and the Job controller's label with the UID of this Job, as `--cascade=orphan` leaves it. A label
-/// can be copied, so that this is enough to delete a pod, but not to trust its result.
+/// Whether a pod has no owner but carries the Job controller's label with the UID of this Job, as `--cascade=orphan` leaves it. Labels can
+/// be copied. So this is enough to delete a pod, but not to trust its result.
 pub fn is_left_by(pod: &ObjectMeta, job_uid: &str) -> bool {
     let alone = pod.owner_references.as_ref().is_none_or(Vec::is_empty);
     let label = pod.labels.as_ref().and_then(|it| it.get(JOB_UID));
@@ -217,7 +217,7 @@ pub fn is_managed(metadata: &ObjectMeta) -> bool {
     label.is_some_and(|it| it == MANAGER)
 }
 
-/// Whether an object belongs to this run, and not to another one of the same name.
+/// Whether an object belongs to this run, and not to another run with the same name.
 pub fn is_ours(run: &BenchmarkRun, metadata: &ObjectMeta) -> bool {
     let owners = metadata.owner_references.iter().flatten();
     owners.into_iter().any(|it| Some(&it.uid) == run.metadata.uid.as_ref())

@@ -1,8 +1,8 @@
-//! The NetworkPolicy of an attempt: what its pod may reach, and who may reach it. It is created before the Job, because a policy
-//! that comes later does not end connections. The kubelet's probes come from the node, to which no policy applies.
+//! The NetworkPolicy of an attempt: what its pod may reach, and who may reach it. It is created before the Job, because a later policy does
+//! not end existing connections. The kubelet's probes come from the node, and policies do not apply to the node.
 //!
-//! Policies add up: what one of them allows, another one cannot forbid. Where a policy of the namespace selects the launcher, its owners
-//! have decided what pods may reach, and this one opens nothing but the pods of the target's Service and the DNS of the cluster.
+//! Policies are additive: one policy cannot forbid what another policy allows. If a policy in the namespace selects the launcher, its
+//! owners have decided what pods may reach. This policy then opens only the pods of the target's Service and the cluster's DNS.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -35,18 +35,18 @@ const DNS_PORT: i32 = 53;
 /// What the pod of an attempt has to reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Any address that is not blocked, as far as the namespace allows: for a URL, a Gateway, a Service without pods of its own, and a run
-    /// that calls more than its target.
+    /// Any address that is not blocked, as far as the namespace allows. Applies to a URL, a Gateway, a Service without a pod selector, and
+    /// a run that calls more than its target.
     #[default]
     Anywhere,
     /// The pods of the target's Service.
     Pods {
         /// The selector of the Service.
         labels: BTreeMap<String, String>,
-        /// Their ports; empty: each of them may have another one.
+        /// The ports of the pods; empty: each pod may use another port.
         ports: Vec<i32>,
     },
-    /// Nothing: the simulator is in the pod itself.
+    /// Nothing: the simulator runs inside the pod itself.
     Nothing,
 }
 
@@ -70,10 +70,10 @@ pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service
     }
 }
 
-/// The pods of the run's own server, unless the launcher has to call something else too.
+/// The pods of the run's own server, unless the launcher also has to call other hosts.
 fn reach_of_server(run: &BenchmarkRun, input: &LauncherInput, server: &ManagedServer, settings: &Settings) -> Reach {
     let names = ServerNames::new(&meta::identity(run, 1), server, settings);
-    // Without metrics of the user's choice they are those of the server.
+    // Unless the user names a metrics source, the metrics come from the server.
     let only_server = !input.remote_files && input.run.upload.is_none() && run.spec.target.metrics.is_none();
     let port = Server::parse(input.run.endpoint.name()).map(|it| it.port.into());
     let log = input.run.server.as_ref().and_then(|it| Some(it.log.as_ref()?.port.into()));
@@ -81,7 +81,7 @@ fn reach_of_server(run: &BenchmarkRun, input: &LauncherInput, server: &ManagedSe
     if only_server { Reach::Pods { labels: meta::server_selector(run, &names), ports } } else { Reach::Anywhere }
 }
 
-/// The pods behind a port of a Service; `None` where its addresses are not those of pods that a selector names.
+/// The pods behind a port of a Service; `None` if the Service has no selector for its pods.
 fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     let spec = service.spec.as_ref()?;
     let labels = spec.selector.clone().filter(|it| !it.is_empty())?;
@@ -90,7 +90,7 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     }
     let ports = spec.ports.iter().flatten();
     let target = ports.into_iter().find(|it| it.port == asked)?.target_port.as_ref();
-    // The name of a headless Service leads to its pods, which are called on the port of the URL.
+    // The name of a headless Service resolves to its pods, which clients call on the port of the URL.
     let headless = spec.cluster_ip.as_deref() == Some("None");
     let port = match target {
         None => Some(asked),
@@ -101,7 +101,7 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     Some(Reach::Pods { labels, ports: port.into_iter().collect() })
 }
 
-/// What the NetworkPolicies of a namespace restrict. The operator's own do not count.
+/// Traffic that the NetworkPolicies of a namespace restrict. The operator's own policies do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Governed {
     /// The egress of the attempt's pod.
@@ -111,13 +111,13 @@ pub struct Governed {
 }
 
 impl Governed {
-    /// Whether another policy can add nothing.
+    /// Whether all traffic is restricted, so that further policies change nothing.
     pub fn is_whole(self) -> bool {
         self.egress && self.server_ingress
     }
 }
 
-/// Notes what these policies restrict.
+/// Records which traffic these policies restrict.
 pub fn note_governed(
     run: &BenchmarkRun,
     attempt: u32,
@@ -132,12 +132,12 @@ pub fn note_governed(
     }
 }
 
-/// Whether one of these policies restricts the traffic in a direction of a pod with these labels.
+/// Whether one of these policies restricts traffic in this direction for a pod with these labels.
 fn restricts(policies: &[NetworkPolicy], labels: &BTreeMap<String, String>, direction: &str) -> bool {
     policies.iter().filter(|it| !meta::is_managed(&it.metadata)).filter_map(|it| it.spec.as_ref()).any(|it| {
         // The API server fills in the types.
         let is_of_direction = it.policy_types.iter().flatten().any(|it| it == direction);
-        // A selector that cannot be understood may select the pod.
+        // An unsupported selector may select the pod, so it counts.
         let selects =
             it.pod_selector.clone().is_none_or(|it| Selector::try_from(it).map_or(true, |it| it.matches(labels)));
         is_of_direction && selects
@@ -184,7 +184,8 @@ fn ingress(scraper: &Scraper) -> NetworkPolicyIngressRule {
 
 /// `None`: the policies of the namespace alone decide.
 fn egress_rules(reach: &Reach, is_governed: bool, egress: Option<&Egress>) -> Option<Vec<NetworkPolicyEgressRule>> {
-    // To any address, because a cache of DNS on the node has an address of the node; but not where that would open a way out.
+    // DNS may go to any address, because a DNS cache on the node has an address of the node. If the namespace restricts egress, only the
+    // cluster's DNS is open.
     let to = is_governed.then(|| vec![cluster_dns()]);
     let dns = NetworkPolicyEgressRule { to, ports: Some(vec![port("UDP", DNS_PORT), port("TCP", DNS_PORT)]) };
     let target = match reach {
@@ -209,8 +210,8 @@ fn cluster_dns() -> NetworkPolicyPeer {
     }
 }
 
-/// All addresses of both families but the blocked ones, and those that are excepted from them. Names that are excepted have no
-/// place in a policy.
+/// All addresses of both families except the blocked addresses; allowed exceptions are added back. Exceptions that are host names cannot
+/// appear in a policy.
 fn everything_but(egress: Option<&Egress>) -> Vec<NetworkPolicyPeer> {
     let blocked: Vec<_> = egress.iter().flat_map(|it| &it.blocked).filter_map(|it| network(it)).collect();
     let allowed = egress.iter().flat_map(|it| &it.allowed_hosts).filter_map(|it| network(it));
@@ -226,14 +227,14 @@ fn everything_but(egress: Option<&Egress>) -> Vec<NetworkPolicyPeer> {
     everything.chain(allowed.map(|it| block(it.text, None))).collect()
 }
 
-/// A network as the API server takes it.
+/// A network in the form that the API server accepts.
 struct Network {
     text: String,
     four: bool,
     prefix: u8,
 }
 
-/// Reads a network in CIDR notation or an address; `None` for a name. An IPv6 network of mapped addresses is one of IPv4.
+/// Reads a network in CIDR notation or an address; `None` for a name. An IPv6 network of mapped addresses becomes an IPv4 network.
 fn network(text: &str) -> Option<Network> {
     let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
     let read: IpAddr = address.parse().ok()?;

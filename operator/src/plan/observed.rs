@@ -1,4 +1,4 @@
-//! All that a decision needs beside the run itself.
+//! All inputs of a decision except the run itself.
 
 use jiff::Timestamp;
 
@@ -11,66 +11,67 @@ use super::{
     server::{OtherUse, ServerState},
 };
 
-/// What others wait for that an attempt in a queue has.
+/// Another run's wait for the target or place that an attempt in a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Since when.
+    /// Since when other runs wait.
     pub since: Timestamp,
-    /// For how many seconds administrators let the attempt wait then.
+    /// For how many seconds administrators then let the attempt wait.
     pub limit: u32,
 }
 
-/// All that a decision needs beside the run itself.
+/// All inputs of a decision except the run itself.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// The launcher's input; `None` in phases that do not need it.
     pub input: Option<Result<LauncherInput, InputError>>,
     /// Whether the ConfigMap of the current attempt exists.
     pub config_map: Presence,
-    /// Its UID, when it is ours.
+    /// UID of the ConfigMap, if it belongs to the run.
     pub config_map_uid: Option<String>,
     /// The claim of the results.
     pub claim: ClaimState,
-    /// The server of the run; read where the status has one.
+    /// The server of the run; read if the status names one.
     pub server: ServerState,
-    /// What other runs have to do with the shared server of a finished run; read where it is due to be removed.
+    /// How other runs use the shared server of a finished run; read if the server is due to be removed.
     pub other_use: OtherUse,
-    /// Whether the ConfigMap with the values for llm-d's charts exists; read where those start the server, and the run does not measure yet.
+    /// Whether the ConfigMap with the values for llm-d's charts exists; read if the charts start the server and the run does not measure
+    /// yet.
     pub chart_values: Presence,
     /// Why this turn could not write that ConfigMap.
     pub values_refused: Option<String>,
-    /// What the pod of the attempt has to reach; read where the attempt is about to be created.
+    /// What the pod of the attempt has to reach; read if the attempt is about to be created.
     pub reach: Reach,
     /// The Job of the current attempt.
     pub job: JobState,
-    /// What Kueue says of that Job; read while it waits for a queue.
+    /// What Kueue reports about that Job; read while the Job waits for a queue.
     pub queue: Option<QueueState>,
     /// The pod of that Job.
     pub pod: PodState,
     /// Names of other pods that the Job controls or left behind and that have not ended.
     pub other_pods: Vec<String>,
-    /// Two pods could be the launcher's, so that `pod` is neither.
+    /// Two pods could be the launcher's pod, so `pod` is neither.
     pub ambiguous: bool,
     /// How the launcher's container ended, if that was seen. The pod itself may be gone.
     pub ended: Option<Ended>,
-    /// The number in line, from 1, of a run that waits because its namespace has as many attempts as it may have.
+    /// The run's number in line, from 1, if it waits because its namespace has reached its attempt limit.
     pub namespace_line: Option<usize>,
-    /// The name of a child that this turn could not create, because an object of another owner has it.
+    /// The name of a child that this turn could not create, because another owner's object has the name.
     pub conflict: Option<String>,
     /// Why the run has to wait for its target; `None`: it may begin.
     pub wait: Option<Wait>,
-    /// When the run was last told to wait for its target. The time to wait for its other objects begins anew then.
+    /// When the run was last made to wait for its target. The wait for its other objects restarts at this time.
     pub last_in_line: Option<Timestamp>,
-    /// What the NetworkPolicies of the namespace restrict.
+    /// Which traffic the NetworkPolicies of the namespace restrict.
     pub governed: Governed,
-    /// Whether and for how long another run has waited for the target or the place in the namespace of an attempt that waits for its
-    /// queue.
+    /// Set if another run waits for the target or the namespace place of this run's attempt, which waits for its queue. Contains since when
+    /// and the limit.
     pub wanted: Option<Wanted>,
     /// The API server's refusal to create a child in this turn.
     pub refused: Option<Refused>,
-    /// All Jobs of a finished run that are due to be deleted; `None` where none are due, or they could not be read.
+    /// All Jobs of a finished run that are due for deletion; `None` if none are due, or they could not be read.
     pub own_jobs: Option<Vec<OwnJob>>,
-    /// What could not be read. The fields above do not say whether it exists.
+    /// Objects that could not be read. The fields above do not show whether these exist.
     pub unread: Vec<Unread>,
 }
 
@@ -84,11 +85,11 @@ impl Observed {
 /// An object that the operator could not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// What was to be read.
+    /// The kind of object.
     pub what: What,
-    /// Verb, resource, name, the answer, and the remedy.
+    /// Verb, resource, name, answer and remedy.
     pub message: String,
-    /// Whether the cause may pass by itself, such as an API server that is busy. A right that is missing does not.
+    /// Whether the cause may disappear by itself, such as a busy API server. A missing right does not.
     pub passing: bool,
 }
 
@@ -114,7 +115,7 @@ pub enum What {
 pub struct Refused {
     /// Names the child and repeats the API server's message.
     pub message: String,
-    /// Whether a later try would be refused as well, because the object itself is wrong.
+    /// Whether a later try would also be refused, because the object itself is wrong.
     pub for_good: bool,
 }
 
@@ -136,7 +137,7 @@ pub struct ClaimState {
 pub struct JobState {
     /// Whether it exists.
     pub presence: Presence,
-    /// Its UID, when it is ours.
+    /// UID of the Job, if it belongs to the run.
     pub uid: Option<String>,
     /// Reason of its condition Failed, if that is true.
     pub failed: Option<String>,
@@ -148,18 +149,18 @@ pub struct JobState {
     pub suspended: bool,
     /// When it was created.
     pub created: Option<Timestamp>,
-    /// When it was last not suspended any more; `None` while the Job controller has not noted it.
+    /// When it was last resumed; `None` until the Job controller has recorded a start.
     pub started: Option<Timestamp>,
     /// When it completed or failed.
     pub ended_at: Option<Timestamp>,
 }
 
-/// What Kueue says of a Job that waits.
+/// What Kueue reports about a waiting Job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueState {
     /// Whether the LocalQueue exists. Without Kueue there is none.
     pub exists: bool,
-    /// Why the Job is not admitted, in Kueue's words; empty if it has said nothing yet.
+    /// Why the Job is not admitted, in Kueue's words; empty if Kueue has reported nothing yet.
     pub message: String,
 }
 

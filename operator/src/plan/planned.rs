@@ -1,4 +1,4 @@
-//! What a decision wants done.
+//! The actions that a decision requires.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub struct Plan {
     pub mark: Option<String>,
     /// Plan again right after the status is written.
     pub again: bool,
-    /// When to run the next turn if no watch reports a change before.
+    /// When to run the next turn if no watch reports a change earlier.
     pub next_look: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ pub enum Child {
     ChartValues(Box<ConfigMap>),
     /// What the pod of the attempt may reach.
     NetworkPolicy(Box<NetworkPolicy>),
-    /// The claim of the results. Runs share it, so that an existing one is accepted, if it is for results.
+    /// The claim of the results. Runs share it, so an existing claim is accepted if it is for results.
     Claim(Box<PersistentVolumeClaim>),
     /// The Job of the attempt.
     Job(Box<Job>),

@@ -1,4 +1,4 @@
-//! The pod of a launcher, as it was observed.
+//! The observed state of a launcher's pod.
 
 use jiff::Timestamp;
 
@@ -11,15 +11,15 @@ pub struct PodState {
     pub uid: Option<String>,
     /// Its node; empty while it has none.
     pub node: String,
-    /// The image of its container as the node names it; empty before the container has run.
+    /// The image of the container as the node reports it; empty before the container has run.
     pub image_id: String,
     /// Whether its container is ready, which means that the launcher measures.
     pub ready: bool,
     /// Whether its container runs.
     pub running: bool,
-    /// Whether its container has ended and the pod has not: another container keeps it, or the kubelet has not reported its end yet.
+    /// Whether the container has ended but the pod has not: another container keeps it, or the kubelet has not reported its end yet.
     pub held: bool,
-    /// Whether another container still runs after its own has ended.
+    /// Whether another container still runs after the launcher's container has ended.
     pub kept: bool,
     /// When its container ended, by the clock of its node.
     pub ended_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! What the administrators of an installation allow, as the crate `policy` judges it, and what Services of the cluster add to that.
+//! The administrators' limits, which the crate `policy` checks, and the additional checks on Services in the cluster.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use kube::ResourceExt as _;
 
 pub use ::policy::{Limits, Pattern, Policy, UNKNOWN_TARGET, Violation, called_services, check, remote_files};
 
-/// A Service that only gives another host a name that `targetHosts` allows.
+/// Rejects a Service that only gives another host a name that `targetHosts` allows.
 pub fn alias(name: &str, service: &Service) -> Option<Violation> {
     let spec = service.spec.as_ref().filter(|it| it.type_.as_deref() == Some("ExternalName"))?;
     let rule = "a Service of type ExternalName is no target where limits.targetHosts is set; name a Service with a selector, \
@@ -20,8 +20,7 @@ pub fn alias(name: &str, service: &Service) -> Option<Violation> {
     })
 }
 
-/// The Services that a launcher's pod would belong to because of labels that the user chose. Clients of such a Service would reach
-/// the launcher.
+/// The Services that a launcher's pod would join because of labels that the user chose. Clients of such a Service would reach the launcher.
 pub fn joined_services(
     chosen: &BTreeMap<String, String>,
     all_labels: &BTreeMap<String, String>,

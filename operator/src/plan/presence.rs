@@ -1,6 +1,6 @@
-//! Whether an object is there, and whose it is.
+//! Whether an object exists, and who owns it.
 
-/// Whether an object whose name this run needs exists.
+/// Whether an object with a name that this run needs exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
     /// It does not exist.

@@ -1,5 +1,5 @@
-//! A Job that waits for its queue, or that its queue has stopped. Kueue suspends and resumes Jobs; the operator creates them suspended, so
-//! that none starts without it.
+//! A Job that waits for its queue, or that its queue has stopped. Kueue suspends and resumes Jobs. The operator creates them suspended, so
+//! no Job starts without Kueue.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,11 +16,11 @@ use super::{
     times::{OFTEN, seconds_since},
 };
 
-/// The label by which Kueue knows the queue of a Job.
+/// The label from which Kueue reads the queue of a Job.
 const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
 /// How long a queue may be missing before the run counts as stalled: it may be applied after the run.
 const MISSING_SECONDS: u32 = 60;
-/// The next look at a run that has waited for long. An admission starts a turn by itself.
+/// The next look at a run that has waited for a long time. An admission starts a turn by itself.
 const SELDOM: Duration = Duration::from_secs(60);
 
 /// Puts a Job into a queue.
@@ -33,7 +33,7 @@ pub(super) fn enqueue(job: &mut Job, queue: &str) {
 }
 
 impl Decision<'_> {
-    /// Follows an attempt whose Job is suspended and has not ended.
+    /// Follows an attempt with a suspended Job that has not ended.
     pub(super) fn watch_suspended(&self, attempt: &Attempt) -> Plan {
         let (observed, queue) = (self.observed, self.run.spec.queue_name.as_deref());
         let has_begun = attempt.pod_uid.is_some() || attempt.running_time.is_some();
@@ -60,8 +60,9 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends an attempt that its queue has not admitted while others wait for its target. If the queue does not exist, the run fails: no
-    /// retry could succeed. Otherwise the run retries, and each attempt waits twice as long, because a new Job is the last one in its queue.
+    /// Ends an attempt that its queue has not admitted while other runs wait for the target or the place. If the queue does not exist, the
+    /// run fails, because no retry could succeed. Otherwise the run retries, and each attempt waits twice as long, because a new Job is the
+    /// last in its queue.
     fn let_others_in(&self, attempt: &Attempt) -> Option<Plan> {
         let Wanted { since, limit } = self.observed.wanted?;
         let since = since.max(self.observed.job.created.unwrap_or(attempt.start_time));
@@ -81,7 +82,7 @@ impl Decision<'_> {
         (waited >= limit).then(|| self.give_up(Reason::Suspended, &message))
     }
 
-    /// The status of a run that waits for its queue, so many seconds after the creation of its Job.
+    /// The status of a run that waits for its queue; `age`: seconds since the creation of its Job.
     pub(super) fn queued(&self, queue: &str, age: u32) -> Plan {
         let state = self.observed.queue.as_ref();
         if age >= MISSING_SECONDS && state.is_some_and(|it| !it.exists) {

@@ -26,12 +26,12 @@ pub const MAX_STATUS_BYTES: usize = 16 * 1024;
 const SLO_MET: &str = "SLOMet";
 /// The condition `ResultsStored`.
 const RESULTS_STORED: &str = "ResultsStored";
-/// The condition of who measured.
+/// The condition that reports who measured.
 const VERIFIED: &str = "Verified";
 /// The longest message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
 
-/// The earlier attempts whose results folder the next one may report again: their Jobs completed, and their results were lost.
+/// The earlier attempts with results folders that the next attempt may report again: their Jobs completed, and their results were lost.
 pub fn finished_attempts(run: &BenchmarkRun) -> Vec<u32> {
     let attempts = run.status.iter().flat_map(|it| &it.attempts);
     attempts.filter(|it| it.reason == Reason::ResultLost).map(|it| it.number).collect()
@@ -56,7 +56,7 @@ impl NextStatus {
         NextStatus { phase, outcome: None, reason, message: message.into() }
     }
 
-    /// Whether the deadline of preparing runs.
+    /// Whether the preparation deadline counts this time.
     fn is_preparing(&self) -> bool {
         let in_line = [Reason::TargetBusy, Reason::NamespaceBusy, Reason::ServerStarting].contains(&self.reason);
         matches!(self.phase, Phase::Pending | Phase::Preparing) && !in_line
@@ -82,7 +82,7 @@ impl NextStatus {
 pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: NextStatus, now: Timestamp) -> Plan {
     let changed = before.phase != Some(next.phase);
     let stuck = next.is_warning() && before.reason != next.reason;
-    // Preparing lasts only a moment and needs no event.
+    // The phase Preparing is short and needs no event.
     let news = (changed && next.phase != Phase::Preparing) || stuck;
     let note = || truncate(&next.message, MAX_NOTE);
     let event = news.then(|| PlannedEvent { warning: next.is_warning(), reason: next.reason, note: note() });
@@ -108,7 +108,7 @@ pub fn news(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: false, reason, note: truncate(message, MAX_NOTE) }
 }
 
-/// Copies the launcher's figures into a status. The storage is the one that the attempt was given, in the namespace of the run.
+/// Copies the launcher's figures into a status. The storage is the attempt's storage, in the namespace of the run.
 pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namespace: &str, envelope: &Envelope) {
     let core = &envelope.core;
     status.load_start_time = core.load_start_time;
@@ -156,7 +156,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
     set_condition(&mut status.conditions, status.observed_generation, time, RESULTS_STORED, stored);
 }
 
-/// What retention did on the claim.
+/// How many folders retention deleted on the claim.
 fn deleted(folders: u32) -> String {
     match folders {
         0 => String::new(),
@@ -165,7 +165,7 @@ fn deleted(folders: u32) -> String {
     }
 }
 
-/// The condition of the objectives. The counts are always whole; rows may be missing.
+/// The condition of the objectives. The counts are always complete; rows may be missing.
 fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionStatus, Reason, String) {
     let all = counts.all();
     let (condition, reason) = match all {
@@ -187,14 +187,14 @@ fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionSt
     (condition, reason, truncate(&message, MAX_SHORT_MESSAGE))
 }
 
-/// Whether this operator can vouch for the figures, and who measured them.
+/// Sets the condition that reports whether this operator can vouch for the figures, and who measured them.
 pub fn verify(status: &mut BenchmarkRunStatus, reason: Reason, message: &str, now: Timestamp) {
     let verified = if reason == Reason::OwnLauncher { ConditionStatus::True } else { ConditionStatus::False };
     let condition = (verified, reason, truncate(message, MAX_SHORT_MESSAGE));
     set_condition(&mut status.conditions, status.observed_generation, now, VERIFIED, condition);
 }
 
-/// Keeps the conditions of the result as an ended run has them: only a result decides on them.
+/// Keeps the result conditions of an ended run, because only a result decides them.
 pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus) {
     for kind in [SLO_MET, RESULTS_STORED, VERIFIED] {
         let Some(kept) = ended.conditions.iter().find(|it| it.kind == kind) else { continue };
@@ -203,8 +203,8 @@ pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus)
     }
 }
 
-/// Notes the pod, node and image of the last attempt. They are written together with the next change of the status, because a
-/// write for each step of the pod would be too many.
+/// Records the pod, node and image of the last attempt. They are written with the next status change, because a write per step of the pod
+/// would be too many.
 pub fn locate(status: &mut BenchmarkRunStatus, pod: &PodState) {
     let Some(attempt) = status.attempts.last_mut().filter(|it| it.pod_uid.is_some() && it.pod_uid == pod.uid) else {
         return;
@@ -241,7 +241,7 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         },
     );
     if !run.spec.slo.objectives.is_empty() {
-        // Until a result says more.
+        // The value until a result decides.
         put(SLO_MET, Unknown);
     }
     if next.reason == Reason::TargetUnavailable {
@@ -253,7 +253,7 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         }
         "Reconciling"
     } else if reason == Reason::QueueNotFound {
-        // Tools that wait for the run would wait for ever. It goes on when somebody creates the queue.
+        // Tools that wait for the run would otherwise wait forever. The run continues when somebody creates the queue.
         put("Stalled", True);
         "Reconciling"
     } else {
@@ -270,7 +270,7 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         let met = (True, Reason::Measuring, "the launcher measures or has measured the target".to_owned());
         set_condition(&mut all, generation, now, "TargetReady", met);
     }
-    // The next attempt has to find out again whether the target is ready.
+    // The next attempt has to check again whether the target is ready.
     let unknown = matches!(next.phase, Phase::Preparing | Phase::Suspended).then_some("TargetReady");
     all.retain(|it| it.kind != gone && Some(it.kind.as_str()) != unknown);
     all.iter_mut().for_each(|it| it.observed_generation = generation);
@@ -302,8 +302,8 @@ pub fn set_condition(
     }
 }
 
-/// Truncates what the launcher reported to the limits of the CRD. The user chooses the launcher's image, so that any content is
-/// possible, and the API server refuses a status that exceeds them.
+/// Truncates the launcher's report to the limits of the CRD. The user chooses the launcher's image, so any content is possible. The API
+/// server refuses a status that exceeds the limits.
 fn limit_fields(status: &mut BenchmarkRunStatus) {
     const LARGEST: u64 = i64::MAX as u64;
     status.load_start_time = status.load_start_time.filter(|it| it.as_second() >= 0);
@@ -355,7 +355,7 @@ fn limit_fields(status: &mut BenchmarkRunStatus) {
     status.artifacts.truncate(MAX_ARTIFACTS);
 }
 
-/// Keeps the first item of each name: in the CRD the name is the key of the list, and the API server refuses a second one.
+/// Keeps the first item with each name. In the CRD the name is the key of the list, and the API server refuses duplicate keys.
 fn retain_unique<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &String) {
     let mut taken = BTreeSet::new();
     items.retain(|it| taken.insert(name(it).clone()));
@@ -372,7 +372,7 @@ pub fn limit_size(status: &mut BenchmarkRunStatus) {
             status.stages_truncated = true;
             continue;
         }
-        // The other fields have bounds of their own.
+        // The other fields have separate limits.
         if status.objectives.pop().is_none() {
             return;
         }
@@ -380,12 +380,12 @@ pub fn limit_size(status: &mut BenchmarkRunStatus) {
     }
 }
 
-/// Truncates a message as Ready, Reconciling and Stalled hold it.
+/// Truncates a message to the limit of Ready, Reconciling and Stalled.
 pub fn truncate_message(text: &str) -> String {
     truncate(text, MAX_MESSAGE)
 }
 
-/// Truncates a text to at most `max` bytes, between two characters.
+/// Truncates a text to at most `max` bytes, at a character boundary.
 pub fn truncate(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();

@@ -7,7 +7,7 @@ use super::{
     server::failure::{SIGNALS, signal},
 };
 
-/// The longest part of a log that a message repeats, in bytes.
+/// Maximum bytes of a log that a message repeats.
 const MAX_DIAGNOSIS: usize = 600;
 
 /// The attempt left no figures.
@@ -15,14 +15,14 @@ const MAX_DIAGNOSIS: usize = 600;
 pub struct NoResult {
     /// The reason of the attempt's end.
     pub reason: Reason,
-    /// What is known, and the remedy.
+    /// The known facts and the remedy.
     pub message: String,
 }
 
 /// Reads the envelope of an attempt. It has to name this run and this attempt.
 ///
 /// # Errors
-/// The launcher left no envelope, or one of another run or attempt.
+/// The launcher left no envelope, or an envelope of another run or attempt.
 pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope, NoResult> {
     match Envelope::parse(&ended.message) {
         Ok(envelope)
@@ -42,7 +42,7 @@ pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope,
     }
 }
 
-/// The launcher of a run for debugging sends no load, and so has no figures. Those that a person measured in its pod count for nothing.
+/// The launcher of a debugging run sends no load and has no figures. Figures that a person measured in its pod do not count.
 fn measured_by_hand() -> NoResult {
     let message = "the launcher reports figures, and with spec.launcher.debug it sends no load: its image is of another release, or somebody \
                    wrote the report by hand; create a run without debug for figures that count";

@@ -1,4 +1,4 @@
-//! How long a decision waits, and has waited.
+//! How long a decision waits or has waited.
 
 use std::time::Duration;
 

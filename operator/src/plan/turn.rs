@@ -1,8 +1,8 @@
-//! When a decision is made, and by which settings.
+//! The time and the settings of a decision.
 
 use jiff::Timestamp;
 
-/// What a decision needs beside the run and what was observed.
+/// Inputs of a decision besides the run and the observations.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'a> {
     /// Defaults that this installation sets.

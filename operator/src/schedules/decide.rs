@@ -1,4 +1,4 @@
-//! What a schedule does next: a pure function of the schedule, of its runs and of the time.
+//! The next step of a schedule: a pure function of the schedule, its runs and the time.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ use crate::plan::{
     status::{set_condition, truncate, truncate_message},
 };
 
-/// The annotation of a schedule with the last trigger that started a run. A backup without the status has it, so that a restored
-/// schedule starts none.
+/// The annotation of a schedule with the last trigger that started a run. A backup without the status contains it, so that a restored
+/// schedule does not start the run again.
 pub const TRIGGERED: &str = "benchwright.dev/triggered";
-/// The longest time to the next look: the clock may be set meanwhile.
+/// Maximum time to the next look, because the clock may be set meanwhile.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
-/// Bytes of the hash in the name of a triggered run.
+/// Number of hash bytes in the name of a triggered run.
 const HASH_BYTES: usize = 4;
-/// The longest message of a refusal, in bytes.
+/// Maximum bytes of a refusal's message.
 const MAX_REFUSAL: usize = 1_000;
 
 /// A run that the schedule controls.
@@ -67,19 +67,19 @@ pub enum RunState {
 pub struct Decision {
     /// The status to write, before anything else.
     pub status: BenchmarkScheduleStatus,
-    /// The run to create: the status before this decision notes it already.
+    /// The run to create. The previous status already notes it.
     pub create: Option<Start>,
     /// Names and UIDs of runs to delete.
     pub delete: Vec<(String, String)>,
     /// The value of the annotation [`TRIGGERED`] to write.
     pub mark: Option<String>,
-    /// What people should know.
+    /// Events for people.
     pub events: Vec<PlannedEvent>,
     /// When to look again if nothing changes.
     pub next_look: Option<Duration>,
 }
 
-/// Decides. `refused` is what the API server answered when the run was to be created that the status notes.
+/// Decides the next step. `refused`: the API server's answer if it refused to create the run that the status notes.
 pub fn decide(schedule: &BenchmarkSchedule, runs: &[OwnRun], refused: Option<&str>, now: Timestamp) -> Decision {
     let mut turn = Turn::new(schedule, runs, now);
     turn.track_runs();
@@ -96,7 +96,7 @@ struct Turn<'a> {
     runs: &'a [OwnRun],
     now: Timestamp,
     times: Option<Times>,
-    /// Why the spec has no times, though it should.
+    /// Why the spec has no times, although it should have some.
     problem: Option<String>,
     status: BenchmarkScheduleStatus,
     create: Option<Start>,
@@ -127,7 +127,7 @@ impl<'a> Turn<'a> {
         Turn { schedule, spec, runs, now, times, problem, status, create: None, events: Vec::new() }
     }
 
-    /// Notes which run is under way, how the newest one is, and what became of the triggered one.
+    /// Records the active run, the state of the newest run, and the result of the triggered run.
     fn track_runs(&mut self) {
         let newest = |runs: &mut dyn Iterator<Item = &'a OwnRun>| runs.max_by_key(|it| (it.created, it.name.clone()));
         let active = newest(&mut self.runs.iter().filter(|it| it.state == RunState::Active));
@@ -143,12 +143,12 @@ impl<'a> Turn<'a> {
         match self.runs.iter().find(|it| it.name == triggered.name).map(|it| it.state) {
             Some(RunState::Active) => {}
             Some(RunState::Finished { outcome, .. }) => (triggered.finished, triggered.outcome) = (true, outcome),
-            // It was deleted before its end, or is another release's.
+            // The run was deleted before its end, or another release wrote it.
             Some(RunState::Unreadable) | None => triggered.finished = true,
         }
     }
 
-    /// Creates the run that was noted, or notes that it was created or refused.
+    /// Creates the run that the status notes, or records that it was created or refused.
     fn settle_start(&mut self, refused: Option<&str>) {
         let Some(start) = self.status.starting.clone() else { return };
         let exists = self.runs.iter().any(|it| it.name == start.name);
@@ -170,7 +170,7 @@ impl<'a> Turn<'a> {
         if exists {
             self.status.refusal = None;
             self.event(false, Reason::RunStarted, format!("started run {} {cause}", start.name));
-            // The list of runs has the new run already, and it may have finished.
+            // The list of runs already contains the new run, which may have finished.
             self.track_runs();
             return;
         }
@@ -185,7 +185,7 @@ impl<'a> Turn<'a> {
         self.status.refusal = Some(Refusal { generation: self.status.observed_generation, message });
     }
 
-    /// Notes the next run to create, if there is one.
+    /// Notes the next run to create, if one is due.
     fn start_next(&mut self) {
         if self.spec.suspend {
             return;
@@ -218,7 +218,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// The trigger, if it has started no run.
+    /// The trigger, if it has not started a run.
     fn new_trigger(&self) -> Option<String> {
         let trigger = self.spec.trigger.as_ref()?;
         let handled = match &self.status.triggered {
@@ -228,7 +228,7 @@ impl<'a> Turn<'a> {
         (!handled).then(|| trigger.clone())
     }
 
-    /// The same text may start another run later, with another generation.
+    /// The same trigger text may start another run later, with another generation.
     fn name_of_trigger(&self, trigger: &str) -> String {
         let generation = self.status.observed_generation.to_string();
         let uid = self.schedule.uid().unwrap_or_default();
@@ -249,7 +249,7 @@ impl<'a> Turn<'a> {
         let mark = triggered.filter(|it| self.schedule.annotations().get(TRIGGERED) != Some(it)).cloned();
         let seconds = |next: Timestamp| u64::try_from(next.duration_since(self.now).as_secs()).unwrap_or(0);
         let next_look = self.status.next_schedule_time.map(|it| {
-            // A timer is exact, and the time of this turn was cut to a second.
+            // A timer is exact, but the time of this turn was truncated to a second.
             Duration::from_secs(seconds(it).min(LONGEST_LOOK_SECONDS))
         });
         let Turn { status, create, events, .. } = self;
@@ -280,7 +280,7 @@ impl<'a> Turn<'a> {
         conditions.retain(|it| !gone.contains(&it.kind.as_str()));
     }
 
-    /// Whether the schedule is ready, whether it comes to be so by itself, and why.
+    /// Whether the schedule is ready, whether it becomes ready by itself, and why.
     fn verdict(&self) -> (bool, bool, Reason, String) {
         if let Some(problem) = &self.problem {
             return (false, false, Reason::InvalidSpec, problem.clone());
@@ -305,7 +305,8 @@ impl<'a> Turn<'a> {
             Some(it) if !it.finished => {
                 (false, true, Reason::RunActive, format!("run {} of the trigger is under way", it.name))
             }
-            // Without a name the run was refused. The user has edited the spec since, but not the trigger, and so has asked for no run.
+            // No name means that the run was refused. The user has edited the spec since, but not the trigger, and so has not requested a
+            // run.
             Some(it) if it.outcome != Some(Outcome::Passed) && !it.name.is_empty() => {
                 let outcome = it.outcome.map_or("no outcome", Outcome::name);
                 let message = format!(
@@ -323,7 +324,7 @@ impl<'a> Turn<'a> {
         next.unwrap_or_else(|| "a change of spec.trigger starts the next run".to_owned())
     }
 
-    /// The finished runs beyond the limits of the history, the oldest first.
+    /// The finished runs beyond the history limits, the oldest first.
     fn outdated(&self) -> Vec<(String, String)> {
         let limits = [(true, self.spec.successful_runs_history_limit), (false, self.spec.failed_runs_history_limit)];
         let mut all = Vec::new();

@@ -41,16 +41,16 @@ use crate::{
 
 /// Changes of one schedule within this time start one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// The most decisions of one turn: a start needs three. The limit ends a cycle.
+/// Maximum number of decisions per turn: a start needs three. The limit breaks a cycle.
 const MAX_STEPS: usize = 6;
 /// Maximum number of runs that one turn reads in parallel.
 const READS: usize = 8;
-/// How soon a turn that reached its limits, or found the schedule changed, begins again.
+/// How soon a turn restarts that reached its limits, or found the schedule changed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The most runs that one turn deletes: a turn has a time limit.
+/// Maximum number of runs that one turn deletes, because a turn has a time limit.
 const MAX_DELETED: usize = 50;
 
-/// What is kept of a schedule: it is read live in each turn.
+/// The metadata that the operator keeps of a schedule. Each turn reads the schedule live.
 type Known = PartialObjectMeta<BenchmarkSchedule>;
 
 /// The loop over the schedules of one namespace or of all. It ends after `end`, when the turns in progress are done.
@@ -115,7 +115,7 @@ fn after_error(known: Arc<Known>, error: &Error, context: Arc<Context>) -> Actio
     Action::requeue(wait)
 }
 
-/// Decides and writes until nothing is left to do at once.
+/// Decides and writes until no immediate work is left.
 async fn run_turn(context: &Context, namespace: &str, known: &Known) -> Result<Action, Error> {
     let api: Api<DeserializeGuard<BenchmarkSchedule>> = Api::namespaced(context.client.clone(), namespace);
     let Some(found) = api.get_opt(&known.name_any()).await? else {
@@ -151,7 +151,8 @@ async fn run_turn(context: &Context, namespace: &str, known: &Known) -> Result<A
     Ok(Action::requeue(AGAIN))
 }
 
-/// The runs that the schedule controls. Any user can copy the labels, so the owner reference decides. Only runs with it are read in full.
+/// The runs that the schedule controls. Any user can copy the labels, so the owner reference decides. Only runs with this owner reference
+/// are read in full.
 async fn own_runs(context: &Context, schedule: &BenchmarkSchedule) -> Result<Vec<OwnRun>, Error> {
     let api: Api<Guarded> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
     let mut all = Vec::new();
@@ -194,7 +195,7 @@ fn own_run(run: &Guarded) -> OwnRun {
     }
 }
 
-/// Writes the status and then the annotation, and publishes the events. Returns the schedule as it is afterwards.
+/// Writes the status and then the annotation, and publishes the events. Returns the updated schedule.
 async fn write(
     context: &Context,
     schedule: BenchmarkSchedule,
@@ -216,7 +217,7 @@ async fn write(
     Ok(after)
 }
 
-/// Creates the run; returns why it was refused.
+/// Creates the run. Returns the reason if it was refused.
 async fn create(context: &Context, schedule: &BenchmarkSchedule, start: &Start) -> Result<Option<String>, Error> {
     let api: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
     context.metrics.write("create", "benchmarkruns");
@@ -249,7 +250,7 @@ async fn delete(context: &Context, namespace: &str, decision: &Decision) -> Resu
         context.metrics.write("delete", "benchmarkruns");
         let deleted = api.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
         match deleted {
-            // Another run has the name meanwhile.
+            // Another run has this name now.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             deleted => {
                 ignore_absent(deleted)?;

@@ -1,4 +1,4 @@
-//! What is remembered of one run, and how a newer state of the run changes it. Pure.
+//! The leader's record of one run, and how a newer state of the run changes it. Pure.
 
 use crds::{
     BenchmarkRun, Reason,
@@ -18,21 +18,21 @@ use crate::plan::{
     job,
 };
 
-/// How long the Job of a deleted run is looked at that nobody deletes, in seconds: a run may be deleted and leave its Job. The
-/// operator then deletes the Job, and tries again for this long.
+/// How long to check the Job of a deleted run that nobody deletes, in seconds. A run may be deleted without its Job. The operator then
+/// deletes the Job, and keeps trying for this long.
 const ORPHAN_SECONDS: u32 = 3_600;
-/// The grace period of a run that names none and has no attempt, in seconds.
+/// The grace period of a run without an attempt and without a configured grace period, in seconds.
 const GRACE_SECONDS: u32 = 60;
-/// How long others wait for the turn of a new or woken run.
+/// How long other runs wait for the turn of a new or woken run.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
-/// How long a run keeps a place whose intent could not be written: the answer may have been lost, and the write done.
+/// How long a run keeps its place after a failed write of its intent. The answer may have been lost although the write succeeded.
 const UNSURE: SignedDuration = SignedDuration::from_secs(20);
 
-/// How far a run is. Both numbers only grow, so that they tell an outdated event of a watch from a newer state.
+/// The version of a run. Both fields only grow, so they distinguish an outdated watch event from a newer state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Version {
     generation: i64,
-    /// The last attempt, whether it has ended, and whether the run has.
+    /// The number of the last attempt, whether it has ended, and whether the run has ended.
     progress: (u32, bool, bool),
 }
 
@@ -49,24 +49,24 @@ impl Version {
     }
 }
 
-/// A run.
+/// The record of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) member: Member,
-    /// When it was last told to wait.
+    /// When the run was last made to wait.
     pub(super) asked: Option<Timestamp>,
-    /// When its message was last made anew.
+    /// When its message was last rewritten.
     told: Option<Timestamp>,
-    /// It was allowed to begin, and the status may not say so yet.
+    /// The run was allowed to begin, and the status may not show it yet.
     taken: bool,
-    /// Since when its turn is expected to ask.
+    /// Since when its turn is expected to request the target.
     called: Option<Timestamp>,
     /// Set when the last status write failed. Until this time, that write may still have succeeded.
     unwritten: Option<Timestamp>,
     version: Version,
-    /// It is between two attempts of its own.
+    /// The run is between two attempts.
     is_between: bool,
-    /// When its attempt has ended by the deadlines of its Job, whatever the status says.
+    /// When its attempt has ended according to the deadlines of its Job, regardless of the status.
     ends: Timestamp,
     /// The queue that its Jobs need.
     pub(super) queue: Option<String>,
@@ -76,7 +76,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// `None` for a run that has ended, and whose pod has had time to end.
+    /// `None` for a run that has ended, after its pod has had time to end.
     pub(super) fn new(run: &BenchmarkRun, now: Timestamp) -> Option<Self> {
         let member = Member {
             uid: run.uid().unwrap_or_default(),
@@ -135,7 +135,7 @@ impl Entry {
         Some(self)
     }
 
-    /// The run as other runs see it. A run that is silent or whose status cannot be written does not block them.
+    /// The run as other runs see it. A run that is silent, or has a status that cannot be written, does not block other runs.
     pub(super) fn seen(&self, now: Timestamp) -> Member {
         let is_late = self.called.is_some_and(|it| now.duration_since(it) > PATIENCE);
         let place = match (self.member.place, self.unwritten) {
@@ -155,8 +155,8 @@ impl Entry {
         until.into_iter().flatten().map(|it| it.duration_since(now)).filter(|it| it.is_positive()).min()
     }
 
-    /// The run as it asks: behind all others if its last status could not be written. Between two attempts it keeps its target, unless a
-    /// run of another namespace waits.
+    /// The run as it requests the target: behind all other runs if its last status could not be written. Between two attempts it keeps its
+    /// target, unless a run in another namespace waits.
     pub(super) fn asks(&mut self, is_wanted: bool) -> Member {
         self.called = None;
         let mut member = self.member.clone();
@@ -169,7 +169,7 @@ impl Entry {
         member
     }
 
-    /// Its turn is expected from now on.
+    /// Expects its turn from now on.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called.get_or_insert(now);
     }
@@ -185,13 +185,13 @@ impl Entry {
         }
     }
 
-    /// Lets it begin.
+    /// Allows the run to begin.
     pub(super) fn take(&mut self) {
         self.taken = true;
         self.member.place = Place::Holding;
     }
 
-    /// It does not begin. Returns whether it was allowed to.
+    /// Takes the permission to begin back. Returns whether the run had it.
     pub(super) fn give_back(&mut self) -> bool {
         let was_taken = std::mem::take(&mut self.taken);
         if was_taken {
@@ -200,7 +200,7 @@ impl Entry {
         was_taken
     }
 
-    /// What it is told that waits.
+    /// The wait to report for a run that has to wait.
     pub(super) fn wait(&mut self, busy: Busy, now: Timestamp) -> Wait {
         self.asked = Some(now);
         let keep_message = self.told.is_some_and(|it| now.duration_since(it) < MESSAGE_INTERVAL);
@@ -216,7 +216,7 @@ impl Entry {
         works && self.member.excludes(other)
     }
 
-    /// Whether it has ended, and its time has passed.
+    /// Whether the run has ended and its time has passed.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         matches!(self.member.place, Place::Draining { until } if until <= now)
     }
@@ -251,7 +251,7 @@ impl Drain {
     }
 }
 
-/// How close to the target a place is: to lose some of it lets others in.
+/// How close to the target a place is. A run that loses rank lets other runs in.
 pub(super) fn rank(place: Place) -> u8 {
     match place {
         Place::Holding => 2,
@@ -273,7 +273,7 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
         return last.and_then(|_| drains(ended));
     }
     if let Some(deleted) = &run.metadata.deletion_timestamp {
-        // A finalizer may keep it for any time. Its Job and pod are looked at before another run begins.
+        // A finalizer may keep the run for any length of time. Its Job and pod are checked before another run begins.
         let Some(_) = last else { return Some(Place::Aside) };
         let until = drained_at(deleted.0, grace_seconds(run).saturating_add(ORPHAN_SECONDS));
         return (until > now).then_some(Place::Draining { until });
@@ -287,7 +287,7 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
         let drains = last.and_then(|it| it.end_time).and_then(drains);
         return Some(drains.unwrap_or(if stopped { Place::Aside } else { Place::Waiting }));
     }
-    // Another attempt follows: the run keeps its target, unless its queue gave the last one no place.
+    // Another attempt follows. The run keeps its target, unless its queue did not admit the last attempt.
     if let Some(last) = last.filter(|_| phase == Some(Phase::Preparing)) {
         let drains = last.end_time.and_then(drains).unwrap_or(Place::Waiting);
         return Some(if last.reason == Reason::Suspended { drains } else { Place::Holding });
@@ -302,12 +302,12 @@ fn drained_at(stopped: Timestamp, grace_seconds: u32) -> Timestamp {
     stopped.checked_add(time).unwrap_or(Timestamp::MAX)
 }
 
-/// When the Job of the last attempt has ended by its deadlines.
+/// When the Job of the last attempt has ended according to its deadlines.
 fn ends(run: &BenchmarkRun) -> Timestamp {
     let status = run.status.as_ref();
     let deadline = status.and_then(|it| it.effective_spec.as_ref()).map(job::deadline);
     let end = last_attempt(run).zip(deadline).and_then(|(attempt, seconds)| {
-        // The time in a queue counts towards no deadline.
+        // The time in a queue counts toward no deadline.
         let began = attempt.running_time.or(Some(attempt.start_time).filter(|_| run.spec.queue_name.is_none()))?;
         began.checked_add(SignedDuration::from_secs(seconds) + LEEWAY).ok()
     });

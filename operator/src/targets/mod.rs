@@ -1,7 +1,8 @@
-//! Which run has which target: the memory of the leader, by which two runs that are decided at the same time never both begin.
+//! Which run has which target. This is the leader's memory: it prevents two runs that are decided simultaneously from both beginning.
 //!
-//! The watch on runs fills it, and each turn corrects it by what it read and wrote. A run that may begin takes its place here
-//! before its intent is written, and under one lock with the look at all others. See docs/decisions/0009-one-load-a-target.md.
+//! The watch on runs fills it, and each turn corrects it with the state that it read and wrote. A run that may begin takes its place here
+//! before its intent is written. One lock covers both the check of all other runs and the taking of the place. See
+//! docs/decisions/0009-one-load-a-target.md.
 
 mod entry;
 pub mod turn;
@@ -27,20 +28,20 @@ use crate::{
     wakes::{Wakes, Woken},
 };
 
-/// How long after the end of its grace period a pod counts as one that still works. Later its node is lost.
+/// How long after its grace period a pod still counts as working. After that its node counts as lost.
 pub(crate) const LEEWAY: SignedDuration = SignedDuration::from_secs(60);
-/// A waiting run gets its new position at most this often: each is a status write.
+/// A waiting run gets its new position at most this often, because each update is a status write.
 const MESSAGE_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
-/// How long runs wait after the start for watches that have not filled their caches. A namespace that cannot be watched must
-/// not hold up the others.
+/// How long after the start runs wait for watches that have not filled their caches. A namespace that cannot be watched must not block
+/// other namespaces.
 const LONGEST_FILLING: Duration = Duration::from_secs(30);
-/// As many of the first ones in line look again as soon as a run that is not heard of lets them in.
+/// Number of runs at the front of a line that look again as soon as a silent run lets them in.
 const SOONER: usize = 2;
-/// How often entries whose time has passed are looked for.
+/// How often expired entries are searched for.
 const SWEEP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// The runs that have not ended, by target, and those that ended or were deleted a moment ago. Its size is bounded by their
-/// number: an entry leaves when its run has ended and its pod is gone, or could be gone for a time.
+/// The unfinished runs by target, and the runs that ended or were deleted a moment ago. The number of these runs bounds its size. An entry
+/// is removed after its run has ended and its pod is gone, or has had time to end.
 #[derive(Debug, Default)]
 pub struct Targets {
     state: Mutex<State>,
@@ -53,12 +54,12 @@ struct State {
     by_key: HashMap<TargetKey, Line>,
     /// The key of each run, by UID.
     keys: HashMap<String, TargetKey>,
-    /// Watches whose caches are not filled, and since when.
+    /// Start times of the watches that have not filled their caches.
     filling: Vec<Instant>,
     swept: Option<Timestamp>,
 }
 
-/// The runs of a target.
+/// The runs on one target.
 #[derive(Debug, Default)]
 struct Line {
     /// By UID.
@@ -70,22 +71,22 @@ struct Line {
 /// Whether a run may begin.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It may, unless one of these pods still works. Its place is taken until [`Targets::give_back`].
+    /// It may begin, unless one of these pods still works. The run keeps the place until [`Targets::give_back`].
     Begin(Vec<Drain>),
-    /// Another run is in front of it.
+    /// Another run is in front.
     Wait(Wait),
-    /// Not all runs are known yet.
+    /// Some runs are not known yet.
     NotYet,
 }
 
 impl Targets {
-    /// Takes a run as a watch saw it. A state that is older than the known one changes nothing.
+    /// Updates a run from the watch. A state older than the known state changes nothing.
     pub fn note(&self, run: &BenchmarkRun, settings: &Settings, now: Timestamp) {
         let target = Target::of_run(run, settings);
         self.put(&mut self.lock(), run, target, now);
     }
 
-    /// Takes a run as its own turn read or wrote it, with the key that this turn found.
+    /// Updates a run as its own turn read or wrote it, with the target that this turn found.
     pub fn note_live(&self, run: &BenchmarkRun, target: Option<Target>, now: Timestamp) {
         self.put(&mut self.lock(), run, target, now);
     }
@@ -109,7 +110,7 @@ impl Targets {
         }
     }
 
-    /// Asks whether a run may begin that was just noted, and takes its place if it may.
+    /// Requests the target for a run that was just noted. The run takes its place if it may begin.
     pub fn ask(&self, uid: &str, now: Timestamp) -> Answer {
         let mut state = self.lock();
         state.filling.retain(|it| it.elapsed() < LONGEST_FILLING);
@@ -118,7 +119,7 @@ impl Targets {
         }
         let Some(key) = state.keys.get(uid).copied() else { return Answer::Begin(Vec::new()) };
         let Some(line) = state.by_key.get_mut(&key) else { return Answer::Begin(Vec::new()) };
-        // Whether the pods of ended runs work is for the caller to see.
+        // The caller checks whether the pods of ended runs work.
         let works: Vec<_> = line.seen(now).filter(|it| !matches!(it.place, Place::Draining { .. })).collect();
         let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
         let namespace = entry.member.namespace.clone();
@@ -128,7 +129,7 @@ impl Targets {
         let mut drains: Vec<_> =
             line.runs.values().filter(|it| it.drains_before(&own, now)).map(Entry::drain).collect();
         drains.sort_by(|a, b| a.uid.cmp(&b.uid));
-        // The first ones in line do not wait longer than necessary for a run that is not heard of.
+        // The first runs in line do not wait longer than necessary for a silent run.
         let silent = line.runs.values().filter(|it| it.member.uid != uid).filter_map(|it| it.is_waited_for(now)).min();
         let silent = silent.filter(|_| busy.as_ref().is_some_and(|it| it.position <= SOONER));
         let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
@@ -148,12 +149,12 @@ impl Targets {
         }
     }
 
-    /// Whether another run waits for the target of a run, and may begin once this one leaves it.
+    /// Whether another run waits for this run's target, and may begin after this run leaves it.
     pub fn is_wanted(&self, uid: &str, now: Timestamp) -> bool {
         let state = self.lock();
         let Some(line) = state.keys.get(uid).and_then(|it| state.by_key.get(it)) else { return false };
         let Some(own) = line.runs.get(uid) else { return false };
-        // A run that needs the same queue would wait as well.
+        // A run that needs the same queue would wait too.
         let has_same_queue = |it: &Member| {
             it.namespace == own.member.namespace
                 && own.queue.is_some()
@@ -162,14 +163,14 @@ impl Targets {
         line.seen(now).any(|it| it.place == Place::Waiting && it.excludes(&own.member) && !has_same_queue(&it))
     }
 
-    /// A status of a run was written or not: without one it has no place.
+    /// Records whether the status of a run was written. Without a written status the run has no place.
     pub fn written(&self, uid: &str, is_written: bool, now: Timestamp) {
         if let Some(entry) = self.lock().entry(uid) {
             entry.written(is_written, now);
         }
     }
 
-    /// Gives a place back that [`Targets::ask`] took, because a pod still works. Returns what the run is told.
+    /// Returns a place that [`Targets::ask`] took, because a pod still works. Returns the wait to report for the run.
     pub fn wait_for(&self, uid: &str, drain: &Drain, now: Timestamp) -> Option<Wait> {
         let mut state = self.lock();
         let entry = state.entry(uid)?;
@@ -177,8 +178,8 @@ impl Targets {
         Some(entry.wait(drain.busy(), now))
     }
 
-    /// Gives a place back that [`Targets::ask`] took, because the run does not begin: the intent was certainly not written, or
-    /// the run has to do something else first.
+    /// Returns a place that [`Targets::ask`] took, because the run does not begin: its intent was certainly not written, or the run has to
+    /// do something else first.
     pub fn give_back(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         let was_taken = state.entry(uid).is_some_and(Entry::give_back);
@@ -187,8 +188,8 @@ impl Targets {
         }
     }
 
-    /// Gives a place back that [`Targets::ask`] took, because the run has changed meanwhile. Its namespace has had its turn: a run that
-    /// changes all the time must not stop the others.
+    /// Returns a place that [`Targets::ask`] took, because the run has changed meanwhile. Its namespace counts as having had its turn: a
+    /// run that changes all the time must not block other runs.
     pub fn changed(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         if let Some(key) = state.keys.get(uid).copied()
@@ -201,20 +202,20 @@ impl Targets {
         self.give_back(uid, now);
     }
 
-    /// Gives a place back that [`Targets::ask`] took, because a read failed. Wakes nobody: the first in line is most often the
-    /// run itself, and it tries again by itself.
+    /// Returns a place that [`Targets::ask`] took, because a read failed. Wakes no run: the first in line is usually this run, and it
+    /// retries by itself.
     pub fn step_back(&self, uid: &str) {
         if let Some(entry) = self.lock().entry(uid) {
             entry.give_back();
         }
     }
 
-    /// The pod of a run that has ended is gone.
+    /// Removes an ended run after its pod is gone.
     pub fn drained(&self, uid: &str) {
         self.lock().remove(uid);
     }
 
-    /// A run was deleted. Its pod may still work.
+    /// Handles a deleted run. Its pod may still work.
     pub fn forget(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         if let Some(key) = state.forget(uid, now) {
@@ -222,7 +223,7 @@ impl Targets {
         }
     }
 
-    /// Removes the runs of a namespace, or of all, that a watch does not know any more.
+    /// Removes the runs, in one namespace or in all, that a watch no longer knows.
     pub fn retain(&self, namespace: Option<&str>, known: &HashSet<String>, now: Timestamp) {
         let mut state = self.lock();
         let works = state.entries().filter(|it| !matches!(it.member.place, Place::Draining { .. }));
@@ -232,32 +233,32 @@ impl Targets {
         freed.into_iter().for_each(|it| self.wake_next(&mut state, it, now));
     }
 
-    /// When a run was last told to wait: what it needs beside its target is waited for anew from then on.
+    /// When a run was last made to wait. The wait for its other objects restarts at this time.
     pub fn last_in_line(&self, uid: &str) -> Option<Timestamp> {
         self.lock().entry(uid)?.asked
     }
 
-    /// A watch begins whose cache has to be filled before runs begin.
+    /// Records that a watch starts. Its cache has to be filled before runs begin.
     pub fn filling(&self) {
         self.lock().filling.push(Instant::now());
     }
 
-    /// The cache of one of these watches is filled.
+    /// Records that the cache of one of these watches is filled.
     pub fn filled(&self) {
         self.lock().filling.pop();
     }
 
-    /// The runs that may begin because another one ended, of one namespace or of all.
+    /// The runs that may begin because another run ended, in one namespace or in all.
     pub fn woken(&self, namespace: Option<&str>) -> Woken {
         self.wakes.subscribe(namespace)
     }
 
-    /// Whether the run of a UID is known, and counts.
+    /// Whether the run with this UID is known and still counts.
     pub fn knows(&self, uid: &str, now: Timestamp) -> bool {
         self.lock().entry(uid).is_some_and(|it| !it.is_over(now))
     }
 
-    /// Whether a run keeps nobody from its target by a place of its own.
+    /// Whether a run holds no place that keeps other runs from its target.
     pub fn is_free_of(&self, uid: &str) -> bool {
         self.lock().entry(uid).is_none_or(|it| it.member.place != Place::Holding)
     }
@@ -267,7 +268,7 @@ impl Targets {
         self.lock().keys.len()
     }
 
-    /// Wakes the runs that wait for nothing but the end of a pod.
+    /// Wakes the runs that wait for nothing except the end of a pod.
     fn wake_next(&self, state: &mut State, key: TargetKey, now: Timestamp) {
         let Some(line) = state.by_key.get_mut(&key) else { return };
         let seen: Vec<_> = line.seen(now).collect();
@@ -280,13 +281,13 @@ impl Targets {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each operation leaves the maps valid, so that a panic elsewhere does not invalidate them.
+        // Each operation leaves the maps valid, so a panic elsewhere does not invalidate them.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Line {
-    /// Each run as others have to see it.
+    /// Each run as other runs see it.
     fn seen(&self, now: Timestamp) -> impl Iterator<Item = Member> {
         self.runs.values().map(move |it| {
             let seen = it.seen(now);
@@ -294,7 +295,7 @@ impl Line {
         })
     }
 
-    /// [`Member::turns`] of a run: the first of them is known here alone.
+    /// [`Member::turns`] of a run. Only this line knows the namespace's turn.
     fn turns_of(&self, member: &Member) -> [Timestamp; 2] {
         let [least, own] = member.turns;
         [self.turns.get(&member.namespace).copied().unwrap_or(Timestamp::MIN).max(least), own]
@@ -327,7 +328,7 @@ impl State {
         self.by_key.get_mut(&key)?.runs.remove(uid)
     }
 
-    /// Removes a deleted run, but for its pod. Returns the key of its target if others may now begin.
+    /// Removes a deleted run but keeps a record of its pod. Returns the key of its target if other runs may now begin.
     fn forget(&mut self, uid: &str, now: Timestamp) -> Option<TargetKey> {
         let key = self.keys.get(uid).copied()?;
         let entry = self.remove(uid)?;

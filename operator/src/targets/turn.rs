@@ -1,4 +1,4 @@
-//! [I/O] The part of a turn that asks for the target.
+//! [I/O] The part of a turn that requests the target.
 
 use crds::{BenchmarkRun, status::Phase};
 use jiff::Timestamp;
@@ -19,16 +19,16 @@ use crate::{
 /// What the turn does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It plans.
+    /// The turn plans.
     Plan,
-    /// It ends, because not all runs are known yet. The next turn follows soon.
+    /// The turn ends, because some runs are not known yet. The next turn follows soon.
     Later,
 }
 
-/// Notes the state of a run, and asks for its target if an attempt would begin now. Puts the answer into `observed`.
+/// Records the state of a run, and requests its target if an attempt would begin now. Puts the answer into `observed`.
 ///
 /// # Errors
-/// The API server's. The place is given back. [`Observed::unread`] names what could not be read for good.
+/// The API server's error. The place is returned. [`Observed::unread`] lists permanently unreadable objects.
 pub async fn ask(
     context: &Context,
     run: &BenchmarkRun,
@@ -36,7 +36,7 @@ pub async fn ask(
     now: Timestamp,
 ) -> Result<Next, Error> {
     if run.is_finished() {
-        // Its turn may know only what the cache keeps.
+        // The turn may know only the fields that the cache keeps.
         return Ok(Next::Plan);
     }
     let (targets, settings) = (&context.targets, &context.settings);
@@ -78,7 +78,7 @@ pub async fn ask(
     Ok(Next::Plan)
 }
 
-/// A place that is given back if this turn does not come to its plan: a read failed, or the time of the turn is over.
+/// A place that is returned if this turn does not reach its plan: a read failed, or the turn timed out.
 struct TakenPlace<'a> {
     targets: &'a Targets,
     uid: &'a str,
@@ -93,7 +93,7 @@ impl Drop for TakenPlace<'_> {
     }
 }
 
-/// An ended or deleted run whose pod loads the target.
+/// An ended or deleted run with a pod that loads the target.
 async fn pod_in_front(
     context: &Context,
     reader: &mut Reader,
@@ -119,7 +119,7 @@ async fn pod_in_front(
     pods::of_unknown_run(&context.client, reader, run, key, is_known, now).await
 }
 
-/// The answer names another namespace, which this run must not show.
+/// Replaces the message, because it names another namespace, which this run must not reveal.
 fn hide(unread: &mut Unread) {
     unread.message =
         "the operator cannot read Job and pods of a run of another namespace that had this target; see its log, and \
@@ -127,8 +127,8 @@ fn hide(unread: &mut Unread) {
             .to_owned();
 }
 
-/// Records the result of a turn's write. If the API server refused the write, the run gives its place back at once. If the answer was lost,
-/// the run gives it back a moment later, because the API server may have done the write.
+/// Records the result of a turn's write. If the API server refused the write, the run returns its place immediately. If the answer was
+/// lost, the run returns its place a moment later, because the write may have succeeded.
 pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<BenchmarkRun>, Error>, now: Timestamp) {
     let (targets, uid) = (&context.targets, run.uid().unwrap_or_default());
     match applied {
@@ -136,7 +136,7 @@ pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<Ben
             let target = Target::of_run(after, &context.settings);
             targets.written(&uid, true, now);
             if after.status.as_ref().and_then(current_attempt).is_none() {
-                // It waits for something else, such as its namespace.
+                // The run waits for something else, such as its namespace.
                 targets.give_back(&uid, now);
             }
             targets.note_live(after, target, now);

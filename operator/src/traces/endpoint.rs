@@ -1,19 +1,19 @@
-//! Where traces go: a flag, or the environment variables of OpenTelemetry.
+//! The destination of traces: from a flag, or from the environment variables of OpenTelemetry.
 
 use http::Uri;
 
-/// The flag of the endpoint.
+/// The flag with the endpoint.
 const FLAG: &str = "--otlp-endpoint";
 const OF_TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 const OF_ALL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// The protocol, for traces alone and for all.
+/// The variables with the protocol, for traces only and for all signals.
 const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
-/// The protocol that the operator speaks.
+/// The protocol that the operator uses.
 const PROTOCOL: &str = "http/protobuf";
-/// What a collector adds to its endpoint for traces.
+/// The path that a collector adds to its endpoint for traces.
 const PATH: &str = "/v1/traces";
 
-/// The URL that takes traces.
+/// The URL that receives traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint(String);
 
@@ -27,7 +27,7 @@ impl Endpoint {
 /// Why traces cannot be sent anywhere.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// The value is no URL of a collector.
+    /// The value is not a URL of a collector.
     #[error(
         "{field} is {value:?}, {problem}; write the URL of a collector that takes OTLP over HTTP, such as http://collector.observability:4318"
     )]
@@ -36,27 +36,28 @@ pub enum EndpointError {
         field: &'static str,
         /// The text that was given as the URL.
         value: String,
-        /// Why that is no URL of a collector.
+        /// Why the value is not a URL of a collector.
         problem: &'static str,
     },
-    /// The value holds a user or a password, and is not shown.
+    /// The value contains a user or a password, and is not shown.
     #[error(
         "{0} holds a user or a password, which nothing reads; write the URL without them, and credentials into OTEL_EXPORTER_OTLP_HEADERS"
     )]
     Credentials(&'static str),
-    /// Another protocol than the operator's.
+    /// The protocol differs from the operator's.
     #[error(
         "{field} is {value:?}, and the operator sends {PROTOCOL}; write {PROTOCOL}, and an endpoint that takes it, usually port 4318"
     )]
     Protocol {
         /// The variable.
         field: &'static str,
-        /// The protocol that was asked for.
+        /// The requested protocol.
         value: String,
     },
 }
 
-/// The endpoint that was asked for; `None` if none was. The flag comes before the variables, whose protocol does not count then.
+/// The requested endpoint; `None` if none was requested. The flag takes precedence over the variables, and the protocol variables then do
+/// not count.
 ///
 /// # Errors
 /// The first value that cannot be used.
@@ -64,7 +65,7 @@ pub fn endpoint(
     flag: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Endpoint>, EndpointError> {
-    // An empty variable is one that is not set: the specification of OpenTelemetry.
+    // OpenTelemetry specifies that an empty variable counts as unset.
     let variable = |name: &str| variable(name).filter(|it| !it.is_empty());
     if let Some(base) = flag {
         return below(FLAG, base).map(Some);
@@ -81,7 +82,7 @@ pub fn endpoint(
     }
 }
 
-/// The URL of traces below the one of all signals.
+/// The traces URL below the URL of all signals.
 fn below(field: &'static str, base: &str) -> Result<Endpoint, EndpointError> {
     checked(field, base)?;
     if base.contains('?') {
@@ -115,7 +116,7 @@ fn problem(value: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// What is asked for by a flag and by variables.
+    /// The endpoint requested by a flag and by variables.
     fn check(flag: Option<&str>, variables: &[(&str, &str)]) -> Result<Option<String>, String> {
         let value = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
         endpoint(flag, value).map(|it| it.map(|it| it.0)).map_err(|it| it.to_string())

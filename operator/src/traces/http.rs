@@ -16,17 +16,17 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tracing::debug;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// The most bytes of an answer. It says at most how many spans were refused, and why.
+/// Maximum bytes of an answer. It reports at most how many spans were refused, and why.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Sends requests. It trusts the public authorities, and those of the system, which SSL_CERT_FILE names.
+/// Sends requests. It trusts the public certificate authorities and the system's authorities, which SSL_CERT_FILE names.
 #[derive(Debug)]
 pub(super) struct Post(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
 impl Post {
     pub(super) fn new() -> Self {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        // A machine without certificates is no error: the public authorities are built in.
+        // A machine without certificates is not an error, because the public authorities are built in.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -46,7 +46,7 @@ impl Post {
 impl HttpClient for Post {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let answer = self.0.request(request.map(Full::new)).await.map_err(anyhow::Error::new);
-        // The exporter's own error says only that the network failed.
+        // The exporter's own error reports only that the network failed.
         let answer =
             answer.inspect_err(|error| debug!(error = %format!("{error:#}"), "the collector cannot be reached"))?;
         let (parts, body) = answer.into_parts();

@@ -1,8 +1,8 @@
-//! [I/O] Traces, where they are asked for: each turn of a run is a trace, which goes to a collector by OTLP over HTTP.
+//! [I/O] Traces, if they are requested: each turn of a run is one trace, sent to a collector by OTLP over HTTP.
 //!
-//! Without an endpoint no span is made. A collector that is down or slow delays nothing: a turn only puts its spans into a
-//! bounded queue, one task sends them, and what the queue cannot take is lost and counted. Spans hold names, codes and
-//! phases, and never a body, a header or a message of the API server.
+//! Without an endpoint no span is created. A slow or failed collector delays nothing: a turn only puts its spans into a bounded queue, and
+//! one task sends them. Spans that do not fit into the queue are lost and counted. Spans contain names, codes and phases, and never a body,
+//! a header or a message of the API server.
 
 mod endpoint;
 mod http;
@@ -30,7 +30,7 @@ pub(crate) use spans::{after, answered, before, deleted, request, step, wrote};
 
 const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
 
-/// Makes spans, and keeps them until [`Traces::start`].
+/// Creates spans, and keeps them until [`Traces::start`].
 pub struct Traces {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
@@ -66,8 +66,7 @@ impl Traces {
         Ok(Traces { provider, tracer, exporter, outlet })
     }
 
-    /// The layer that makes spans of turns, and of what happens in a turn. Requests of watches, of the lease and of events
-    /// happen in none.
+    /// The layer that creates spans for turns, and for the steps of a turn. Requests of watches, the lease and events belong to no turn.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
@@ -105,9 +104,9 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Takes no more spans, and sends those that wait, for at most `limit`. What is left then is lost.
+    /// Accepts no more spans, and sends the queued spans, for at most `limit`. Spans left then are lost.
     pub async fn end(mut self, limit: Duration) {
-        // Closes the queue. An error means that it is closed already.
+        // Closes the queue. An error means that it is already closed.
         let _ = self.provider.shutdown();
         if timeout(limit, &mut self.task).await.is_err() {
             self.task.abort();

@@ -1,5 +1,5 @@
-//! [I/O] The queue between turns and the collector. OpenTelemetry's own one has a thread that sleeps and waits for the
-//! collector without a limit, and does not say how many spans it lost.
+//! [I/O] The queue between turns and the collector. OpenTelemetry's own queue uses a thread that sleeps and waits for the collector without
+//! a limit, and does not report how many spans it lost.
 
 use std::{
     mem,
@@ -23,15 +23,15 @@ use tracing::warn;
 
 use crate::metrics::Metrics;
 
-/// The most spans that wait: those of some 100 turns, or about 2 MB. Further ones are lost.
+/// Maximum number of queued spans: the spans of some 100 turns, or about 2 MB. Further spans are lost.
 const MAX_WAITING: usize = 2_048;
-/// The most spans in one request.
+/// Maximum number of spans per request.
 const MAX_BATCH: usize = 512;
-/// How long spans wait for others that go with them.
+/// How long spans wait for further spans of the same request.
 const GATHER: Duration = Duration::from_secs(2);
-/// The longest request, with its repetitions.
+/// Time limit per request, with its retries.
 const EXPORT_LIMIT: Duration = Duration::from_secs(10);
-/// The log says no more often that spans were lost.
+/// Minimum interval between log lines about lost spans.
 const REPORT_INTERVAL: Duration = Duration::from_secs(300);
 
 /// An empty queue.
@@ -41,12 +41,12 @@ pub(super) fn queue() -> (Inlet, Outlet) {
     (Inlet { sender: Mutex::new(Some(sender)), refused: Arc::clone(&refused) }, Outlet { spans, refused })
 }
 
-/// Takes spans that have ended. Never waits.
+/// Queues ended spans. Never waits.
 #[derive(Debug)]
 pub(super) struct Inlet {
     /// `None` after the end.
     sender: Mutex<Option<mpsc::Sender<SpanData>>>,
-    /// Spans that the queue could not take.
+    /// Number of spans that did not fit into the queue.
     refused: Arc<AtomicU64>,
 }
 
@@ -60,7 +60,7 @@ impl SpanProcessor for Inlet {
     fn on_start(&self, _: &mut Span, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
-        // The lock is held for a moment only: the sender does not wait.
+        // The lock is held only briefly, because the sender does not wait.
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         if span.span_context.is_sampled() && sender.as_ref().is_some_and(|it| it.try_send(span).is_err()) {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -77,7 +77,7 @@ impl SpanProcessor for Inlet {
     }
 }
 
-/// Gives spans to the collector.
+/// Sends spans to the collector.
 pub(super) struct Outlet {
     spans: mpsc::Receiver<SpanData>,
     refused: Arc<AtomicU64>,
@@ -98,7 +98,7 @@ impl Outlet {
             match sent {
                 Ok(Ok(())) if refused == 0 => {}
                 Ok(Ok(())) => losses.add(refused, "the collector is too slow"),
-                // The text has no words of the collector.
+                // The error text contains no text from the collector.
                 Ok(Err(error)) => losses.add(refused + count, &error.to_string()),
                 Err(_) => losses.add(refused + count, "the collector does not answer"),
             }
@@ -117,7 +117,7 @@ impl Outlet {
                 }
             }
         };
-        // The time is over when no further span has come; `recv_many` loses none then.
+        // On a timeout no further span has arrived; `recv_many` then loses none.
         let _ = timeout(GATHER, others).await;
         batch
     }

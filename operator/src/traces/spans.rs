@@ -1,4 +1,4 @@
-//! The spans of a turn and what they say. A span is made only in a turn, and only where traces are asked for.
+//! The spans of a turn and their attributes. A span is created only in a turn, and only if traces are requested.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 use crate::error::Error;
 
-/// The target of all spans, which no log line has.
+/// The target of all spans. No log line uses it.
 pub const TARGET: &str = "benchwright_turns";
 /// The name of the span of a turn.
 pub(super) const TURN: &str = "turn";
@@ -27,14 +27,14 @@ struct Facts {
     before: Option<&'static str>,
     after: Option<&'static str>,
     is_deleted: bool,
-    /// Each verb and resource once, so that there are at most as many as the operator has rights.
+    /// Each verb and resource appears once, so the operator's rights bound the length.
     writes: Vec<String>,
 }
 
-/// Runs a turn in a span of its own, which is the root of a trace.
+/// Runs a turn in its own span, which is the root of a trace.
 ///
 /// # Errors
-/// Those of the turn.
+/// The turn's errors.
 pub async fn turn(run: &ObjectMeta, work: impl Future<Output = Result<Action, Error>>) -> Result<Action, Error> {
     let span = info_span!(
         target: TARGET,
@@ -68,33 +68,33 @@ impl Facts {
         span.record("benchwright.writes", self.writes.join(", "));
         match done {
             Ok(_) => span.record("benchwright.outcome", if self.is_deleted { "deleted" } else { "done" }),
-            // The text of an error has words of the API server.
+            // The text of an error may quote the API server.
             Err(error) => span.record("benchwright.outcome", error.category()).record("otel.status_code", ERROR),
         };
     }
 }
 
 fn note(note: impl FnOnce(&mut Facts)) {
-    // An error means that no turn is traced here.
+    // An error means that this turn is not traced.
     let _ = FACTS.try_with(|facts| note(&mut facts.borrow_mut()));
 }
 
-/// Notes the run that a turn begins with.
+/// Records the run before the turn.
 pub(crate) fn before(run: &BenchmarkRun) {
     note(|it| it.before = it.before.or(phase(run)));
 }
 
-/// Notes the run that a turn has written.
+/// Records the run after the turn's write.
 pub(crate) fn after(run: &BenchmarkRun) {
     note(|it| it.after = phase(run));
 }
 
-/// Notes that the run of the turn was deleted.
+/// Records that the run of the turn was deleted.
 pub(crate) fn deleted() {
     note(|it| it.is_deleted = true);
 }
 
-/// Notes a write to the API server, whatever its answer.
+/// Records a write to the API server, whatever its answer.
 pub(crate) fn wrote(verb: &str, resource: &str) {
     note(|it| {
         let write = format!("{verb} {resource}");
@@ -113,7 +113,7 @@ pub(crate) fn step(name: &'static str) -> Span {
     info_span!(target: TARGET, "step", otel.name = name)
 }
 
-/// A request to the API server, up to the beginning of its answer. Names of objects are not part of it.
+/// A request to the API server, up to the start of its answer. It contains no object names.
 pub(crate) fn request(method: &Method, path: &str) -> Span {
     let span = info_span!(
         target: TARGET,
@@ -134,12 +134,12 @@ pub(crate) fn request(method: &Method, path: &str) -> Span {
     span
 }
 
-/// Notes the code of the answer to a request; `None` if there was none.
+/// Records the code of the answer to a request; `None` if there was none.
 pub(crate) fn answered(span: &Span, code: Option<u16>) {
     if let Some(code) = code {
         span.record("http.response.status_code", code);
     }
-    // An object that does not exist is an observation.
+    // A missing object is an observation, not an error.
     if code.is_none_or(|it| it >= 400 && it != 404) {
         span.record("otel.status_code", ERROR);
     }

@@ -1,4 +1,4 @@
-//! Runs and what is observed of them, in a few words.
+//! Short constructors for runs and observations.
 
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Envelope, Met, ObjectiveCounts, ObjectiveStatus, Outcome,
@@ -18,7 +18,7 @@ pub const UID: &str = "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11";
 pub const SIMULATOR: &str = "{target: {simulator: {}}}";
 pub const NO_RETRY: &str = "{target: {simulator: {}}, execution: {retry: {limit: 0}}}";
 
-/// When the fixtures' first attempt was decided on.
+/// When the first attempt in the fixtures was decided on.
 pub fn zero() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
@@ -47,7 +47,7 @@ pub fn run(spec: &str) -> BenchmarkRun {
     run
 }
 
-/// A run whose first attempt was decided on at [`zero`].
+/// A run with a first attempt that was decided on at [`zero`].
 pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
     let mut run = run(spec);
     let running_time = matches!(phase, Phase::Running | Phase::Collecting).then(|| at(60));
@@ -78,13 +78,13 @@ pub fn input(run: &BenchmarkRun, attempt: u32) -> LauncherInput {
     LauncherInput::new(resolve(identity, &run.spec, &settings()).unwrap(), "load: {}\n".into())
 }
 
-/// Nothing is there yet.
+/// No object exists yet.
 pub fn nothing(run: &BenchmarkRun) -> Observed {
     let number = run.status.as_ref().and_then(|it| it.attempts.last()).map_or(1, |it| it.number);
     Observed { input: Some(Ok(input(run, number))), ..Observed::default() }
 }
 
-/// The Job is there, and a pod that has done nothing yet.
+/// The Job exists, with a pod that has done nothing yet.
 pub fn started() -> Observed {
     Observed {
         config_map: Presence::Ours,
@@ -141,7 +141,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
     }
 }
 
-/// A launcher's result with objectives, each with its name and what was measured beside a limit of 500ms.
+/// A launcher's result with objectives. Each has a name and a measured value, with a limit of 500ms.
 pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met, &str)]) -> Envelope {
     let mut envelope = envelope(outcome, reason);
     let row = |(name, met, observed): &(&str, Met, &str)| ObjectiveStatus {
@@ -156,7 +156,7 @@ pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met,
     envelope
 }
 
-/// The launcher's last word.
+/// The launcher's final report.
 pub fn said(envelope: &Envelope) -> Ended {
     let exit_code = match envelope.core.outcome {
         Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive | Outcome::Invalid => 0,
@@ -166,7 +166,7 @@ pub fn said(envelope: &Envelope) -> Ended {
     Ended { exit_code, reason: "Completed".into(), message: envelope.to_text(), disrupted: None }
 }
 
-/// The pod has ended so, and the Job with it.
+/// The pod has ended in this way, and its Job too.
 pub fn ended(ended: Ended) -> Observed {
     let mut observed = started();
     observed.job.complete = ended.exit_code == 0;
@@ -176,7 +176,7 @@ pub fn ended(ended: Ended) -> Observed {
     observed
 }
 
-/// The end of the launcher is reported, and neither that of its pod nor that of its Job.
+/// The end of the launcher is reported, but not yet the end of its pod or of its Job.
 pub fn stopped(ended: Ended) -> Observed {
     let mut observed = started();
     observed.pod = PodState { held: true, ended_at: Some(at(600)), ..observed.pod };
@@ -184,28 +184,28 @@ pub fn stopped(ended: Ended) -> Observed {
     observed
 }
 
-/// What is wanted of a plan; what a case does not name is not looked at.
+/// Expectations on a plan. Fields that a case does not set are not checked.
 #[derive(Default)]
 pub struct Want<'a> {
     pub phase: Option<Phase>,
     pub outcome: Option<Outcome>,
     pub reason: Option<Reason>,
-    /// In the message of Ready.
+    /// Part of the message of Ready.
     pub says: &'a str,
-    /// Kinds, in order.
+    /// Kinds of the created objects, in order.
     pub creates: &'a [&'a str],
     pub stops: Option<Stop>,
     pub again: bool,
-    /// The reason of the last attempt, once it has ended.
+    /// The reason of the last attempt after it has ended.
     pub attempt_ended: Option<Reason>,
 }
 
-/// The plan so many seconds after the start.
+/// The plan at this number of seconds after the start.
 pub fn plan_of(run: &BenchmarkRun, observed: &Observed, seconds: i64) -> Plan {
     plan(run, observed, &Turn { settings: &settings(), now: at(seconds) })
 }
 
-/// Plans at so many seconds after [`zero`], and compares.
+/// Plans at this number of seconds after [`zero`], and compares.
 #[track_caller]
 pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<'_>) -> Plan {
     let made = plan_of(run, observed, seconds);
@@ -222,7 +222,7 @@ pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<
     let creates: Vec<_> = made.create.iter().map(kind).collect();
     assert_eq!(creates, want.creates);
     assert_eq!(made.stop, want.stops);
-    // A run that finishes is planned once more, for its mark.
+    // A finishing run is planned once more, for its mark.
     let finishes = status.outcome.is_some() && !run.is_finished();
     assert_eq!(made.again, want.again || finishes);
     let attempt_ended = status.attempts.last().filter(|it| it.end_time.is_some()).map(|it| it.reason.clone());
@@ -255,19 +255,19 @@ pub fn standing(status: &BenchmarkRunStatus, kind: &str) -> Option<ConditionStat
     condition(status, kind).map(|it| it.status)
 }
 
-/// The run with the status that a plan wants.
+/// The run with the status that a plan requires.
 pub fn after(run: &BenchmarkRun, made: &Plan) -> BenchmarkRun {
     let mut run = run.clone();
     run.status = Some(made.status.clone());
     run
 }
 
-/// Pod and Job of the first attempt are deleted at once.
+/// Pod and Job of the first attempt are deleted immediately.
 pub fn now_gone() -> Option<Stop> {
     Some(Stop::PodAndJobNow { pod: Some("chat-2db482-a1-0-x".into()), job: "chat-2db482-a1".into() })
 }
 
-/// The run has failed for a reason, and so has its last attempt.
+/// The run has failed with this reason, and so has its last attempt.
 pub fn failed(reason: Reason) -> Want<'static> {
     ended_as(Phase::Failed, Outcome::Error, reason)
 }
@@ -283,12 +283,12 @@ pub fn ended_as(phase: Phase, outcome: Outcome, reason: Reason) -> Want<'static>
     }
 }
 
-/// The end of an attempt is decided on and stands in the status; nothing is deleted yet.
+/// The status contains the decision to end the attempt. Nothing is deleted yet.
 pub fn given_up(phase: Phase, reason: Reason) -> Want<'static> {
     Want { phase: Some(phase), reason: Some(reason), again: true, ..Want::default() }
 }
 
-/// The last attempt ended for a reason, and another one follows.
+/// The last attempt ended with this reason, and another attempt follows.
 pub fn retrying(reason: Reason) -> Want<'static> {
     Want {
         phase: Some(Phase::Preparing),

@@ -1,6 +1,6 @@
-//! The objects that GitOps tools are asked about: a run in each phase and each special case, and schedules, with the status that the operator
-//! gives it. They are kept in e2e/tests/gitops/runs.jsonl, and `cargo test -p e2e --test tests gitops::` asks the tools. With UPDATE_GOLDEN=1
-//! the file is written.
+//! The objects that GitOps tools judge: a run in each phase and each special case, and schedules, with the status that the operator writes.
+//! They are stored in e2e/tests/gitops/runs.jsonl, and `cargo test -p e2e --test tests gitops::` passes them to the tools. With
+//! UPDATE_GOLDEN=1 the file is rewritten.
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
@@ -21,7 +21,7 @@ use crate::behaviour::fixture::*;
 const RUNS: &str = "../e2e/tests/gitops/runs.jsonl";
 const OBJECTIVES: &str = "objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]";
 
-/// The run after one decision of the operator.
+/// The run after one decision by the operator.
 fn decided(run: &BenchmarkRun, observed: &Observed) -> BenchmarkRun {
     let settings = settings();
     after(run, &plan(run, observed, &Turn { settings: &settings, now: at(61) }))
@@ -32,12 +32,12 @@ fn refused(reason: Reason, message: &str) -> BenchmarkRun {
     decided(&run(SIMULATOR), &Observed { input: Some(Err(error)), ..Observed::default() })
 }
 
-/// A run whose launcher reported this.
+/// A run with this launcher report.
 fn reported(spec: &str, outcome: Outcome, reason: &str) -> BenchmarkRun {
     decided(&in_phase(spec, Phase::Running), &ended(said(&envelope(outcome, reason))))
 }
 
-/// A run with an objective that its launcher found missed or undecided.
+/// A run with one objective, which its launcher found missed or undecided.
 fn judged(enforcement: &str, outcome: Outcome, reason: &str, met: Met) -> BenchmarkRun {
     let spec = format!("{{target: {{simulator: {{}}}}, slo: {{enforcement: {enforcement}, {OBJECTIVES}}}}}");
     let envelope = with_objectives(outcome, reason, &[("a", met, "812ms")]);
@@ -51,13 +51,13 @@ fn restored(outcome: &str, reason: &str) -> BenchmarkRun {
     decided(&run, &Observed::default())
 }
 
-/// A run of another release that has no phase, as the operator leaves it.
+/// A run of another release without a phase, after the operator has left it alone.
 fn unreadable() -> Value {
     let mut object = serde_json::to_value(run(SIMULATOR)).unwrap();
     object["spec"]["harness"] = json!("harness-of-tomorrow");
     let read: DynamicObject = serde_json::from_value(object.clone()).unwrap();
     let problem = unreadable::problem(&read).expect("no release knows this harness");
-    // The file does not change with each release.
+    // Without the version, the file does not change with each release.
     let message = unreadable::message(&problem).replace(env!("CARGO_PKG_VERSION"), "VERSION");
     object["status"] = unreadable::status(&read, &message, zero());
     object
@@ -104,7 +104,7 @@ fn in_each_phase() -> Vec<(&'static str, BenchmarkRun)> {
     ]
 }
 
-/// Schedules as the operator leaves them.
+/// Schedules in the states that the operator writes.
 fn schedules() -> Vec<(String, Value)> {
     let schedule = |edit: fn(&mut BenchmarkScheduleSpec), runs: &[OwnRun], refused: Option<&str>| {
         let mut spec = BenchmarkScheduleSpec::default();
@@ -114,7 +114,7 @@ fn schedules() -> Vec<(String, Value)> {
         schedule.metadata.uid = Some("uid-2".into());
         schedule.metadata.generation = Some(1);
         schedule.metadata.creation_timestamp = Some(Time(zero()));
-        // The first decision notes a start, and the second one carries it out.
+        // The first decision notes a start, and the second decision carries it out.
         for refused in [None, refused] {
             let runs: Vec<OwnRun> = match &schedule.status.as_ref().and_then(|it| it.starting.as_ref()) {
                 Some(start) => runs.iter().map(|it| OwnRun { name: start.name.clone(), ..it.clone() }).collect(),
@@ -158,7 +158,7 @@ fn objects() -> Vec<(String, Value)> {
         object
     };
     let mut all = vec![
-        // The definition's default.
+        // The default in the definition.
         ("created, not seen by the operator".to_owned(), stored(Some(json!({"observedGeneration": -1})))),
         ("created, without a status".to_owned(), stored(None)),
     ];

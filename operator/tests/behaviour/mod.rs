@@ -1,4 +1,4 @@
-//! What the operator does: one decision at a time, in any order of events, and against an API server that fails.
+//! The operator's behaviour: one decision at a time, in any order of events, and against an API server that fails.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 

@@ -1,4 +1,4 @@
-//! What administrators allow: how the file is read, and what of a run is refused.
+//! The administrators' limits: how the file is read, and which values in a run are refused.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn violations_of(policy: &str, run: &BenchmarkRun, profile: &str) -> Vec<Violati
     check(&policy.limits("bench"), &settings().launcher_image, &run.spec, &effective, &resolved, Some(&workload))
 }
 
-/// The beginnings of what is refused, in order.
+/// The prefixes of the refusals, in order.
 #[track_caller]
 fn assert_refused(policy: &str, spec: &str, expected: &[&str]) {
     let found: Vec<_> = violations_of(policy, &run(spec), PROFILE).iter().map(Violation::to_string).collect();
@@ -235,7 +235,7 @@ fn blocked_networks_are_added_to_those_of_the_installation() {
     assert_eq!(after.allowed_hosts, ["10.1.2.3"]);
 }
 
-/// With the networks that are always blocked the list must not become longer than a launcher accepts.
+/// Including the networks that are always blocked, the list must not become longer than a launcher accepts.
 #[test]
 fn a_list_of_blocked_networks_leaves_room_for_those_of_the_installation() {
     let parse = |count: usize| {
@@ -294,7 +294,7 @@ storage: {none: {}}
         "spec.target.server.resources.limits.nvidia.com/gpu: is \"1\"; limits.maxResources allows only cpu, memory",
         "spec.target.server.resources.limits.memory: is absent; a server may have 4Gi (limits.maxResources.memory)",
     ];
-    // The run may call its own server, whatever hosts are allowed.
+    // The run may call its own server, regardless of the allowed hosts.
     assert_refused(limits, server, &[&own[..], &of_launchers].concat());
     let more = format!("{limits}  maxServerResources: {{cpu: 64, nvidia.com/gpu: 8}}\n");
     assert_refused(&more, server, &own);
@@ -384,7 +384,7 @@ fn the_operators_own_image_as_a_server_is_allowed_for_the_simulator_alone() {
     let own = settings().launcher_image;
     let server = |more: &str| format!("{{target: {{server: {{image: {own:?}, {more}}}}}, storage: {{none: {{}}}}}}");
     assert_refused("limits: {images: []}", &server("engine: Simulator"), &[]);
-    // With a command of the user it sends any load to any host.
+    // With a user's command it could send any load to any host.
     for engine in [
         "engine: Custom, command: [/benchwright, run, --url, 'http://sim.team-b.svc']",
         "engine: Simulator, command: [/benchwright, run]",

@@ -1,4 +1,4 @@
-//! Decisions on a run that waits for a queue of Kueue, or that its queue has stopped.
+//! Decisions on a run that waits for a Kueue queue, or that its queue has stopped.
 
 use crds::{BenchmarkRun, Outcome, Reason, status::ConditionStatus, status::Phase};
 use k8s_openapi::api::batch::v1::Job;
@@ -12,7 +12,7 @@ fn in_queue(phase: Phase) -> BenchmarkRun {
     in_phase(QUEUED, phase)
 }
 
-/// The Job waits for its queue, which says why.
+/// The Job waits for its queue, which reports the reason.
 fn waiting() -> Observed {
     let mut observed = started();
     observed.pod = PodState::default();
@@ -33,7 +33,7 @@ fn job(made: &Plan) -> &Job {
     job.expect("the plan creates a Job")
 }
 
-/// The plan that ends a suspended first attempt and prepares the second one.
+/// The plan that ends a suspended first attempt and prepares the second attempt.
 fn next_attempt() -> Want<'static> {
     Want {
         phase: Some(Phase::Preparing),
@@ -67,7 +67,7 @@ fn no_deadline_runs_in_the_line_of_a_queue() {
     for seconds in [1, 59, 61, 1_000_000] {
         check(&run, &waiting(), seconds, &Want { says: "insufficient unused quota for cpu", ..queued() });
     }
-    // Admitted after eleven days: the pod has startSeconds from then on.
+    // Admitted after eleven days: startSeconds counts from this time.
     let mut admitted = waiting();
     admitted.job.suspended = false;
     let starts = Want { phase: Some(Phase::Starting), reason: Some(Reason::PodStarting), ..Want::default() };
@@ -77,7 +77,7 @@ fn no_deadline_runs_in_the_line_of_a_queue() {
     check(&run, &admitted, 1_001_800, &starts);
     let late = Want { reason: Some(Reason::StartTimeout), again: true, ..Want::default() };
     check(&run, &admitted, 1_001_801, &late);
-    // The same where the pods cannot be read.
+    // The same if the pods cannot be read.
     admitted.unread = vec![Unread { what: What::Pods, message: "the operator cannot list pods".into(), passing: true }];
     check(&run, &admitted, 1_001_800, &Want { reason: Some(Reason::ReadFailed), ..Want::default() });
 }
@@ -103,7 +103,7 @@ fn a_queue_that_does_not_exist_stalls_the_run_until_it_does() {
     assert_eq!(standing(&made.status, "Stalled"), None);
     assert_eq!(standing(&made.status, "Reconciling"), Some(ConditionStatus::True));
 
-    // What cannot be read is not called missing.
+    // An unreadable object does not count as missing.
     let mut unread = waiting();
     unread.queue = None;
     let message = "the operator cannot get localqueues \"load\"".to_owned();
@@ -136,7 +136,7 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
         assert_eq!(made.status.attempts.len(), 2);
     }
 
-    // It had measured to its end before.
+    // The launcher had measured to its end before.
     let mut passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
     passed.job = JobState { suspended: true, complete: false, ..passed.job };
     let succeeds = Want {

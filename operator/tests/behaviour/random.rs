@@ -1,4 +1,4 @@
-//! Any order of events, in a world of one Job and its pods.
+//! Any order of events, in a world with one Job and its pods.
 
 use std::{num::NonZero, sync::LazyLock, thread, time::Duration};
 
@@ -20,13 +20,13 @@ use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::behaviour::fixture::*;
 
-/// Sequences of events in one test, unless `PROPTEST_CASES` says another number: `make reliability` takes 100,000.
+/// Sequences of events per test, unless `PROPTEST_CASES` sets another number: `make reliability` uses 100,000.
 const SEQUENCES: u32 = 1_000;
-/// The most events in a sequence.
+/// Maximum number of events per sequence.
 const MAX_EVENTS: usize = 40;
-/// The most seconds by which one event moves a clock.
+/// Maximum seconds by which one event moves a clock.
 const MAX_SECONDS: u16 = 4_000;
-/// The most attempts that a sequence starts: the retries of the policy, one first attempt, and one after each suspension.
+/// Maximum number of attempts that a sequence starts: the first attempt, the retries of the policy, and one attempt after each suspension.
 const MAX_STARTED: usize = MAX_ATTEMPTS + 1 + MAX_EVENTS;
 
 #[derive(Clone, Debug)]
@@ -38,16 +38,16 @@ enum Event {
     PodReady,
     PodEnds(Outcome),
     PodKilled(bool),
-    /// Something stops the launcher, and its pod stays.
+    /// Something stops the launcher, but its pod stays.
     LauncherStopped {
-        /// The clock of its node is ahead by these seconds.
+        /// The clock of the node is ahead by this number of seconds.
         ahead: u16,
-        /// It could not report.
+        /// The launcher could not report.
         killed: bool,
-        /// Another container of the pod still runs.
+        /// Another container in the pod still runs.
         kept: bool,
     },
-    /// The pod of a launcher that was stopped ends; `true`: it says what stopped the launcher.
+    /// The pod of a stopped launcher ends; `true`: it reports what stopped the launcher.
     StoppedPodEnds(bool),
     PodGone,
     JobFails,
@@ -56,43 +56,43 @@ enum Event {
     Cancel(bool),
     Refused(bool),
     StatusWriteFails,
-    /// The write of a status times out, and arrives when the next events have happened.
+    /// A status write times out, and arrives after the next events.
     StatusWriteIsLate,
     LateWriteArrives,
-    /// The clock of the operator's machine is set back by these seconds.
+    /// The clock of the operator's machine is set back by this number of seconds.
     ClockSetBack(u16),
     /// The pod is being deleted, and its node never reports that it has ended.
     NodeLost,
-    /// Another pod with the Job as its owner appears; `true`: in the same second, so that neither is believed.
+    /// Another pod with the Job as its owner appears; `true`: it appears in the same second, so neither pod is trusted.
     PodReplaced(bool),
-    /// The Job is deleted, and somebody else creates one of its name.
+    /// The Job is deleted, and somebody else creates a Job with its name.
     JobRecreated,
     /// A field that never changes a run, such as `cleanup`, is edited.
     SpecEdited,
-    /// All that was only in memory is lost.
+    /// All state that was only in memory is lost.
     OperatorRestarts,
-    /// Its queue lets the Job begin.
+    /// The queue admits the Job.
     QueueAdmits,
-    /// Its queue, or something else, suspends the Job, and the Job controller deletes the pod.
+    /// The queue, or something else, suspends the Job, and the Job controller deletes the pod.
     QueueStops,
     /// Whether the queue is missing.
     QueueMissing(bool),
-    /// Whether other runs wait for what this run holds.
+    /// Whether other runs wait for the target or place that this run holds.
     OthersWait(bool),
     /// Whether another run has the target.
     TargetBusy(bool),
 }
 
-/// What is run: with and without a queue, against a target inside of the pod and one outside.
+/// The specs under test: with and without a queue, against a target inside the pod and a target outside.
 const SPECS: [&str; 4] = [
     "target: {simulator: {}}",
     "target: {url: 'http://model'}",
     "target: {simulator: {}}, queueName: load",
     "target: {url: 'http://model'}, queueName: load",
 ];
-/// For how many seconds administrators let an attempt wait for its queue while others wait.
+/// For how many seconds administrators let an attempt wait for its queue while other runs wait.
 const QUEUE_SECONDS: u32 = 60;
-/// Seconds after which no attempt may still wait for its queue. The limit doubles with each suspended attempt in the status, and clocks may
+/// Seconds after which no attempt may still wait for its queue. The limit doubles per suspended attempt in the status, and clocks may
 /// differ.
 const QUEUE_END: i64 = ((QUEUE_SECONDS as i64) << MAX_ATTEMPTS) + MAX_EVENTS as i64 * MAX_SECONDS as i64;
 
@@ -135,7 +135,7 @@ fn event() -> impl Strategy<Value = Event> {
 struct World {
     run: BenchmarkRun,
     now: i64,
-    /// Number and state of the Job that exists; a Job that was deleted stays while its pod does.
+    /// Number and state of the existing Job. A deleted Job stays as long as its pod.
     job: Option<(u32, JobState)>,
     pod: PodState,
     ended: Option<Ended>,
@@ -143,17 +143,17 @@ struct World {
     lose_status: bool,
     /// The next status write is late.
     delay_status: bool,
-    /// A status that is on its way, and the version of the run that it was decided on.
+    /// A status in transit, and the version of the run that it was decided on.
     late: Option<(u64, BenchmarkRunStatus)>,
     version: u64,
     ambiguous: bool,
     others: Vec<String>,
-    /// A Job of somebody else has the name of this attempt.
+    /// Somebody else's Job has the name of this attempt.
     foreign: Option<u32>,
     input: LauncherInput,
     jobs_created: usize,
     queue_missing: bool,
-    /// Since when others wait for what the run has.
+    /// Since when other runs wait for this run's target or place.
     others_since: Option<i64>,
     target_busy: bool,
 }
@@ -239,7 +239,7 @@ impl World {
                 self.run.metadata.generation = self.run.metadata.generation.map(|it| it + 1);
                 self.version += 1;
             }
-            // What the watch has seen of a pod that is gone is only in memory.
+            // The watch's record of a pod that is gone is only in memory.
             Event::OperatorRestarts if !has_pod => self.ended = None,
             Event::JobFails => {
                 if let Some((_, job)) = &mut self.job {
@@ -256,7 +256,7 @@ impl World {
             Event::StatusWriteFails => self.lose_status = true,
             Event::StatusWriteIsLate => self.delay_status = true,
             Event::LateWriteArrives => {
-                // The API server refuses a write that names another version than the object's.
+                // The API server refuses a write with another version than the object's.
                 if let Some((version, status)) = self.late.take()
                     && version == self.version
                 {
@@ -360,7 +360,7 @@ impl World {
         observed
     }
 
-    /// What `apply` and the API server do: what has to end, what has to be made, and last the status.
+    /// The effects of `apply` and the API server: deletions first, then creations, and finally the status.
     fn apply(&mut self, made: &Plan) {
         match &made.stop {
             Some(Stop::Pod(_)) => {
@@ -415,7 +415,7 @@ impl World {
     }
 }
 
-/// The status without the generation of the spec, which it follows for ever.
+/// The status without the generation of the spec, because it always follows the spec.
 fn of_generation_0(status: &BenchmarkRunStatus) -> BenchmarkRunStatus {
     let mut status = status.clone();
     status.observed_generation = 0;
@@ -445,14 +445,14 @@ fn check_step(before: &BenchmarkRunStatus, after: &BenchmarkRunStatus) {
     );
 }
 
-/// Lets a sequence happen, and then waits for the end.
+/// Plays a sequence, and then waits for the end.
 fn check_sequence(spec: &str, events: &[Event], retries: u32) {
     let mut world = World::new(&format!("{{{spec}, execution: {{retry: {{limit: {retries}}}}}}}"));
     for event in events {
         world.befall(event);
         world.turn();
     }
-    // From here nothing interferes, and time passes: every run comes to its end.
+    // From here on nothing interferes, and time passes: every run ends.
     world.run.spec.suspend = false;
     (world.lose_status, world.delay_status, world.target_busy) = (false, false, false);
     check_hold(&mut world);
@@ -469,17 +469,17 @@ fn check_sequence(spec: &str, events: &[Event], retries: u32) {
     let status = world.run.status.clone().unwrap_or_default();
     assert!(status.phase.is_some_and(Phase::is_terminal), "the run never ends: {status:#?}");
     assert!(world.jobs_created <= MAX_STARTED, "{} Jobs were created", world.jobs_created);
-    // While others wait, an attempt in a queue ends whenever time has passed.
+    // While other runs wait, an attempt in a queue ends whenever enough time has passed.
     let suspends = |it: &&Event| matches!(it, Event::Suspend(true) | Event::QueueStops | Event::Time(_));
     let suspensions = events.iter().filter(suspends).count() + 1;
     let number = status.attempts.last().map_or(0, |it| it.number as usize);
     assert!(number <= retries as usize + 1 + suspensions, "attempt {number} with {retries} retries");
-    // A write that was on its way all the time arrives last.
+    // A write that was in transit all the time arrives last.
     world.befall(&Event::LateWriteArrives);
     assert_eq!(of_generation_0(&world.run.status.unwrap_or_default()), of_generation_0(&status));
 }
 
-/// An attempt that its queue does not admit lets the others in.
+/// An attempt that its queue does not admit lets the other runs in.
 fn check_hold(world: &mut World) {
     let attempt = |world: &World| {
         let last = world.run.status.as_ref().and_then(|it| it.attempts.last());
@@ -499,7 +499,7 @@ fn sequences() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(SEQUENCES)
 }
 
-/// Checks this number of random sequences, on all processors.
+/// Checks this number of random sequences, using all processors.
 fn check_sequences(count: u32) -> Result<(), String> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get) as u32;
     let config =

@@ -1,4 +1,4 @@
-//! The wrapper in the pods of a server: how it comes there, what it starts, and who is given its address.
+//! The wrapper in the pods of a server: how it is installed, what it starts, and who gets its address.
 
 use crds::{ServerStatus, Settings, benchmark_run::BenchmarkRunSpec, status::Phase};
 use k8s_openapi::api::{
@@ -26,7 +26,7 @@ fn objects(spec: &str) -> (Vec<Service>, Deployment) {
     objects_with(spec, |_| ())
 }
 
-/// The same with another input of the launcher.
+/// The same with another launcher input.
 fn objects_with(spec: &str, change: impl FnOnce(&mut LauncherInput)) -> (Vec<Service>, Deployment) {
     let mut run = in_phase(spec, Phase::Preparing);
     let server = run.spec.target.server.clone().unwrap();

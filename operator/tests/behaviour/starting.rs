@@ -59,7 +59,7 @@ fn only_the_time_of_preparing_counts_towards_its_deadline() {
         run
     };
 
-    // The operator did not run, the run was suspended, and the namespace was busy, each for an hour.
+    // The operator was down, the run was suspended, and the namespace was busy, each for one hour.
     let new = created(run(spec));
     let mut suspended = new.clone();
     suspended.spec.suspend = true;
@@ -80,7 +80,7 @@ fn only_the_time_of_preparing_counts_towards_its_deadline() {
     check(&decided, &missing, 900, &waits(Phase::Preparing));
     check(&decided, &missing, 901, &failed(Reason::TargetNotFound));
 
-    // A retry an hour after the creation.
+    // A retry one hour after the creation.
     let mut retries = created(in_phase(spec, Phase::Preparing));
     let last = &mut retries.status.as_mut().unwrap().attempts[0];
     (last.end_time, last.reason) = (Some(at(3_600)), Reason::Disrupted.into());
@@ -228,7 +228,7 @@ fn an_unschedulable_pod_is_not_blamed_on_a_claim_that_waits_for_it() {
     check(&run, &crowded, 30, &Want { reason: Some(Reason::VolumePending), says: "unbound", ..Want::default() });
 }
 
-/// The scheduler waits ten minutes for a provisioner that fails, and says nothing meanwhile.
+/// The scheduler waits ten minutes for a failing provisioner, and reports nothing meanwhile.
 #[test]
 fn a_claim_that_nothing_provisions_is_named_after_a_minute() {
     let run = in_phase(SIMULATOR, Phase::Starting);
@@ -239,7 +239,7 @@ fn a_claim_that_nothing_provisions_is_named_after_a_minute() {
     check(&run, &waits, 60, &starting);
     let says = "has no volume (StorageClass \"standard\"): nothing has provisioned one for 60 seconds";
     check(&run, &waits, 61, &Want { reason: Some(Reason::VolumePending), says, ..Want::default() });
-    // A node has the pod, or the volume is there: the wait has another cause.
+    // A node has accepted the pod, or the volume exists: the wait has another cause.
     let mut on_node = waits.clone();
     on_node.pod.node = "n".into();
     check(&run, &on_node, 61, &starting);
@@ -254,7 +254,7 @@ fn a_ready_pod_measures_and_a_phase_never_goes_back() {
     let plan = check(&run, &measuring(), 60, &running);
     assert_eq!(plan.status.attempts[0].running_time, Some(at(60)));
     let run = after(&run, &plan);
-    // It drains and writes its report: not ready any more.
+    // The launcher drains and writes its report, so it is no longer ready.
     let plan = check(&run, &started(), 90, &running);
     assert_eq!(plan.status.attempts[0].running_time, Some(at(60)));
 }
@@ -274,7 +274,7 @@ fn a_pod_that_does_not_measure_in_time_is_given_up_before_it_is_ended() {
         let run = after(&run, &check(&run, &started(), 1_801, &decided));
         let done = Want { stops: now_gone(), says: "execution.deadlines.startSeconds", ..done };
         check(&run, &started(), 1_801, &done);
-        // The operator was killed after the deletion: the same end.
+        // The operator was killed after the deletion. The end is the same.
         check(&run, &Observed::default(), 1_900, &Want { stops: None, ..done });
     }
 }
@@ -304,7 +304,7 @@ fn the_status_tells_the_values_of_the_attempt_and_a_newer_operator_keeps_to_them
     check(&run, &started(), 101, &Want { again: true, says: "within 100 seconds", ..Want::default() });
 }
 
-/// The operator ended between the ConfigMap and the Job, and a release with other defaults goes on.
+/// The operator stopped between the ConfigMap and the Job, and a release with other defaults continues.
 #[test]
 fn the_values_of_a_kept_config_map_are_kept() {
     let (older, newer) = (settings(), Settings { launcher_image: "benchwright/launcher:newer".into(), ..settings() });
@@ -333,7 +333,7 @@ fn results_are_on_the_claim_that_the_attempt_was_given() {
     assert!(stored.message.ends_with("on claim claim-of-an-older-release"), "{}", stored.message);
 }
 
-/// Finding 9: with fsGroup, the kubelet changes the group of all files of a volume that the pod may write to.
+/// Finding 9: with fsGroup, the kubelet changes the group of all files in a volume that the pod may write to.
 #[test]
 fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
     let run = run("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}");
@@ -343,7 +343,7 @@ fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
     let made = check(&run, &observed, 0, &Want { says, attempt_ended: None, ..failed(Reason::PolicyDenied) });
     assert!(message(&made).contains("kubectl label pvc database benchwright.dev/results=true"), "{}", message(&made));
 
-    // It was made by somebody else after the attempt was decided on.
+    // Somebody else created it after the attempt was decided on.
     let mut decided = in_phase("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", Phase::Preparing);
     decided.status.as_mut().unwrap().effective_spec =
         Some(EffectiveSpec::new(&decided.spec, decided.metadata.uid.as_deref().unwrap_or_default(), &settings()));

@@ -1,5 +1,5 @@
-//! Every phase with every event: one row a pair, with its outcome. The rows are a snapshot, so that a new phase or a new event
-//! fails until its rows are read and accepted.
+//! Every phase with every event: one row per pair, with its outcome. The rows are a snapshot, so that a new phase or a new event fails
+//! until somebody reviews and accepts its rows.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use operator::plan::{
 
 use crate::behaviour::fixture::*;
 
-/// Makes an enum and the list of its variants, so that none is left out.
+/// Defines an enum and the list of its variants, so that no variant is left out.
 macro_rules! events {
     ($($(#[$about:meta])* $event:ident,)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ macro_rules! events {
 events! {
     /// A turn without news.
     Nothing,
-    /// The operator starts again: what the watches saw is lost.
+    /// The operator restarts: the watches' records are lost.
     OperatorRestarts,
     /// The clock is set back by an hour.
     ClockSetBack,
@@ -44,7 +44,7 @@ events! {
     NameTaken,
     /// A quota or a role forbids a child.
     ChildForbidden,
-    /// The API server calls a child invalid.
+    /// The API server rejects a child as invalid.
     ChildInvalid,
     PodMissing,
     PodPending,
@@ -57,13 +57,13 @@ events! {
     PodDeleted,
     /// The pod is being deleted, and its node does not answer.
     NodeLost,
-    /// Two pods of one second have the Job as their owner.
+    /// Two pods created in the same second have the Job as their owner.
     PodAmbiguous,
-    /// Another pod of the Job works beside the launcher's.
+    /// Another pod of the Job works besides the launcher's pod.
     PodReplaced,
-    /// Its queue, or somebody, suspends the Job before it has a pod.
+    /// The queue, or somebody, suspends the Job before it has a pod.
     JobSuspended,
-    /// The same in the middle.
+    /// The same while the Job has a pod.
     JobSuspendedWithPod,
     JobDeleted,
     JobGone,
@@ -82,24 +82,24 @@ events! {
     ResultOfAnotherRun,
     OutOfMemory,
     Evicted,
-    /// Something stopped the launcher, and its pod has not ended.
+    /// Something stopped the launcher, but its pod has not ended.
     StoppedPodStays,
-    /// The same, and another container of the pod still runs.
+    /// The same, and another container in the pod still runs.
     StoppedPodKept,
-    /// As `StoppedPodStays`, and the clock of the node is ahead.
+    /// Like `StoppedPodStays`, and the clock of the node is ahead.
     StoppedOnNodeAhead,
-    /// As `StoppedOnNodeAhead`, and the Job has exceeded its deadline meanwhile.
+    /// Like `StoppedOnNodeAhead`, and the Job has exceeded its deadline meanwhile.
     StoppedOnNodeAheadJobEnded,
-    /// The pod of a launcher that was stopped has not ended within `collectSeconds`.
+    /// The pod of a stopped launcher has not ended within `collectSeconds`.
     StoppedPodNeverEnds,
-    /// The pod has ended at last, and says what stopped its launcher.
+    /// The pod has finally ended, and reports what stopped its launcher.
     StoppedThenEvicted,
-    /// The pod has ended at last, and does not say what stopped its launcher.
+    /// The pod has finally ended, but does not report what stopped its launcher.
     StoppedWithoutCause,
     CrashedWithoutResult,
 }
 
-/// What the world and the clock look like in a phase when nothing has gone wrong.
+/// The usual observations and time in a phase without problems.
 fn usual(phase: Phase) -> (BenchmarkRun, Observed, i64) {
     let mut run = in_phase(SIMULATOR, phase);
     let observed = match phase {
@@ -134,7 +134,7 @@ fn usual(phase: Phase) -> (BenchmarkRun, Observed, i64) {
     (run, observed, 600)
 }
 
-/// The world after an event. The launcher's input is there as before.
+/// Changes the world for an event. The launcher's input stays available.
 fn happen(event: Event, run: &mut BenchmarkRun, observed: &mut Observed, now: &mut i64) {
     let input = observed.input.clone();
     after_event(event, run, observed, now);
@@ -255,7 +255,7 @@ fn after_event(event: Event, run: &mut BenchmarkRun, observed: &mut Observed, no
     }
 }
 
-/// Gives an attempt in progress the status of the wait for what stopped its launcher.
+/// Gives an attempt in progress the status of waiting for the cause of the launcher's stop.
 fn wait_for_cause(run: &mut BenchmarkRun, stopped: &Observed) {
     if run.status.as_ref().is_some_and(|it| current_attempt(it).is_some()) {
         let settings = settings();
@@ -263,7 +263,7 @@ fn wait_for_cause(run: &mut BenchmarkRun, stopped: &Observed) {
     }
 }
 
-/// Phase, reason, and what is written beside the status.
+/// Phase, reason, and the writes besides the status.
 fn outcome(run: &BenchmarkRun, made: &Plan) -> String {
     let before = run.status.clone().unwrap_or_default();
     let status = &made.status;
@@ -308,7 +308,7 @@ fn every_phase_with_every_event_has_its_outcome() {
             if phase.is_terminal() {
                 let status = run.status.unwrap_or_default();
                 assert_eq!((made.status.phase, made.status.outcome), (status.phase, status.outcome), "{event:?}");
-                // Only a pod that another container keeps after its launcher is stopped.
+                // Only for a pod that another container keeps alive after its launcher was stopped.
                 assert!(made.create.is_empty(), "{phase:?} {event:?}: {made:?}");
                 assert_eq!(made.stop.is_some(), observed.pod.kept, "{phase:?} {event:?}: {made:?}");
             }
@@ -326,17 +326,17 @@ fn every_phase_with_every_event_has_its_outcome() {
 
 const LLM_D: &str = "{target: {server: {engine: VLLM, method: ModelService, image: i, model: o/m, gatewayRef: {name: gw}}, readiness: {timeoutSeconds: 1800}}, storage: {none: {}}}";
 
-/// What happens to a run whose server llm-d's charts start, before its Job exists.
+/// Events before the Job exists, for a run with a server that llm-d's charts start.
 #[derive(Clone, Copy, Debug)]
 enum OfLlmD {
-    /// All of it is ready.
+    /// All parts are ready.
     Ready,
     /// A part is missing.
     Missing,
     MissingAndValuesWritten,
     MissingAndValuesForeign,
     MissingAndValuesRefused,
-    /// Longer than prepareSeconds, and not as long as the run waits.
+    /// Missing for longer than prepareSeconds, but not for as long as the run waits.
     MissingForLong,
     MissingTooLong,
     Unreadable,

@@ -1,5 +1,5 @@
-//! Replicas that elect a leader, on an API server that keeps one Lease and notes who writes. The clock is paused, so that
-//! hours of elections take no time.
+//! Replicas that elect a leader, on an API server that stores one Lease and records the writers. The clock is paused, so that hours of
+//! elections take no time.
 
 mod server;
 
@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// What a takeover may take, from the death of the leader.
+/// Maximum time of a takeover, from the death of the leader.
 const TAKEOVER: Duration = Duration::from_secs(20);
 
 /// A replica: its election, and the client of its turns.
@@ -34,7 +34,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// What a turn writes: an object whose name says by whom.
+    /// The write of a turn: an object named after its writer.
     async fn write(&self) -> Result<ConfigMap, kube::Error> {
         let mut object = ConfigMap::default();
         object.metadata.name = Some(self.identity.clone());
@@ -53,14 +53,14 @@ fn replica(server: &Server, identity: &str) -> Replica {
     Replica { election, writer, network }
 }
 
-/// A replica that writes each half second while it leads, until it has lost the lease.
+/// A replica that writes every half second while it leads, until it has lost the lease.
 fn start(replica: Replica) -> (JoinHandle<Lost>, Network) {
     let Replica { election, writer, network } = replica;
     let task = tokio::spawn(async move {
         let mut held = election.acquire().await;
         let turns = async {
             loop {
-                // A write that is refused or lost is made again, as the loop does it.
+                // A refused or lost write is repeated, as the loop does.
                 let _ = writer.write().await;
                 sleep(Duration::from_millis(500)).await;
             }
@@ -93,7 +93,7 @@ async fn a_hundred_killed_leaders_are_followed_within_twenty_seconds_and_never_w
     let mut slowest = Duration::ZERO;
     for number in 1..=100 {
         let (heir, _) = start(replica(&server, &format!("r{number}")));
-        // Each is killed at another time of its interval.
+        // Each leader is killed at another time within its interval.
         sleep(Duration::from_millis(5_000 + 37 * number)).await;
         leader.abort();
         let killed = Instant::now();
@@ -150,7 +150,7 @@ async fn a_leader_that_was_paused_for_longer_than_its_lease_writes_nothing() {
     assert_eq!(server.overlaps(), Vec::<String>::new());
 }
 
-/// A request may hang longer than the lease lasts, and arrive when another replica leads.
+/// A request may hang longer than the lease lasts, and arrive while another replica leads.
 #[tokio::test(start_paused = true)]
 async fn a_write_that_hangs_is_given_up_when_the_lease_expires() {
     let server = Server::default();
@@ -199,7 +199,7 @@ async fn labels_on_the_lease_and_an_answer_that_is_lost_end_no_leader() {
     assert!(timeout(Duration::from_secs(60), held.hold()).await.is_err());
 }
 
-/// Finding 13: nobody can tell a Lease that never was from one that was deleted a moment ago.
+/// Finding 13: a Lease that never existed looks like a Lease that was deleted a moment ago.
 #[tokio::test(start_paused = true)]
 async fn a_replica_that_starts_when_the_lease_is_deleted_does_not_write_beside_the_leader() {
     for delay in [0, 500, 1_000, 1_500, 1_900] {
@@ -218,7 +218,7 @@ async fn a_replica_that_starts_when_the_lease_is_deleted_does_not_write_beside_t
     }
 }
 
-/// A leader that cannot be reached writes until its fence closes.
+/// An unreachable leader writes until its fence closes.
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_was_deleted_is_not_taken_while_its_holder_may_write() {
     let server = Server::default();
@@ -226,7 +226,7 @@ async fn a_lease_that_was_deleted_is_not_taken_while_its_holder_may_write() {
     let _held = election.acquire().await;
     server.delete_lease();
     let (_new, _) = start(replica(&server, "new"));
-    // Nothing renews the lease of the old one, so that it does not learn of the deletion.
+    // Nothing renews the old replica's lease, so it does not notice the deletion.
     while writer.write().await.is_ok() {
         sleep(Duration::from_millis(500)).await;
     }

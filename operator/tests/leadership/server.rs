@@ -1,4 +1,4 @@
-//! An API server that keeps one Lease, and notes each other write with its sender.
+//! An API server that stores one Lease, and records every other write with its sender.
 
 use std::{
     io,
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 pub struct Network(Arc<AtomicBool>);
 
 impl Network {
-    /// From now on requests are swallowed without an answer.
+    /// Swallows all requests from now on without an answer.
     pub fn cut(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -38,7 +38,7 @@ struct State {
     lease: Option<Value>,
     version: u64,
     lose_answer: bool,
-    /// Who wrote, in order.
+    /// The writers, in order.
     writers: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ struct State {
 pub struct Server(Arc<Mutex<State>>);
 
 impl Server {
-    /// The client of a replica. Without a fence it is the one of the lease.
+    /// The client of a replica. Without a fence it is the client for the lease.
     pub fn client(&self, identity: &str, network: &Network, fence: Option<&Arc<Fence>>) -> Client {
         let (server, network, identity) = (self.clone(), network.clone(), identity.to_owned());
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -73,7 +73,7 @@ impl Server {
         self.state().writers.iter().filter(|it| *it == identity).count()
     }
 
-    /// Writers that wrote again after another one had begun.
+    /// Writers that wrote again after another writer had begun.
     pub fn overlaps(&self) -> Vec<String> {
         let mut writers = self.state().writers.clone();
         writers.dedup();
@@ -92,7 +92,7 @@ impl Server {
         state.store(lease);
     }
 
-    /// The next write of the lease is done, but not answered.
+    /// Carries out the next write of the lease, but loses its answer.
     pub fn lose_next_answer(&self) {
         self.state().lose_answer = true;
     }

@@ -1,4 +1,4 @@
-//! A collector on a socket: it keeps what it receives.
+//! A collector on a socket: it stores the requests that it receives.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use opentelemetry_proto::tonic::{
 use prost::Message as _;
 use tokio::net::TcpListener;
 
-/// A request as it came.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub path: String,
@@ -29,7 +29,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The request of the protocol, decoded.
+    /// The decoded protocol request.
     pub fn decoded(&self) -> ExportTraceServiceRequest {
         ExportTraceServiceRequest::decode(self.body.clone()).expect("the body is what its type says")
     }

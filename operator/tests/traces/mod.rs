@@ -1,4 +1,4 @@
-//! Traces of turns: what a collector receives, and that one that never answers delays nothing.
+//! Traces of turns: what a collector receives, and that an unresponsive collector delays nothing.
 
 mod collector;
 mod process;

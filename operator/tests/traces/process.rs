@@ -1,4 +1,4 @@
-//! The operator's process with a collector, and with an endpoint that is none.
+//! The operator's process with a collector, and with an invalid endpoint.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,13 +27,13 @@ use tokio::{
 
 use crate::traces::collector::{Collector, attribute};
 
-/// Far more than any step takes; nothing is measured against it.
+/// Far more time than any step needs. No figure depends on it.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Stands in everything that is secret or a word of the API server.
+/// Appears in everything that is secret or written by the API server.
 const CANARY: &str = "canary-7f3a";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/namespaces/bench/benchmarkruns";
 
-/// An API server that keeps objects by path, and refuses the first Job.
+/// An API server that stores objects by path, and refuses the first Job.
 #[derive(Clone, Default)]
 struct Server(Arc<Mutex<Objects>>);
 
@@ -75,7 +75,7 @@ async fn answer(State(server): State<Server>, method: Method, uri: Uri, body: By
         },
         _ => match objects.by_path.get(path) {
             Some(found) => (200, found.clone()),
-            // The name of a plural ends in s, and none of the objects does.
+            // Plural names end in s, and names of the objects do not.
             None if path.ends_with('s') => {
                 let plural = path.rsplit('/').next().unwrap_or_default();
                 let items = objects.by_path.iter().filter(|it| it.0.contains(&format!("/{plural}/"))).map(|it| it.1);
@@ -97,7 +97,7 @@ fn failure(code: u16) -> (u16, Value) {
     (code, json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}))
 }
 
-/// A run that has had no turn, on an API server.
+/// An API server with a run that has had no turn.
 async fn server() -> anyhow::Result<SocketAddr> {
     let server = Server::default();
     let run = json!({
@@ -119,7 +119,7 @@ async fn server() -> anyhow::Result<SocketAddr> {
     Ok(address)
 }
 
-/// The operator's command, without variables of OpenTelemetry.
+/// The operator's command, without OpenTelemetry's variables.
 fn operator() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright-operator"));
     let names = std::env::vars_os().filter_map(|it| it.0.into_string().ok()).filter(|it| it.starts_with("OTEL_"));
@@ -127,7 +127,7 @@ fn operator() -> Command {
         command.env_remove(name);
     }
     command.args(["--launcher-image=launcher", "--no-leader-election", "--admin-address=127.0.0.1:0"]);
-    // Half of what its threads have: turns must stay far from the end of the stack.
+    // Half of the threads' usual stack: turns must stay far from the end of the stack.
     command.env("RUST_MIN_STACK", (1 << 20).to_string());
     command
 }
@@ -149,7 +149,7 @@ struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // An error means that it has ended.
+        // An error means that the process has ended.
         let _ = self.0.kill();
     }
 }

@@ -10,7 +10,7 @@ use operator::{
 use tokio::{net::TcpListener, time::Instant};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// More than the queue and a batch hold together.
+/// More than the capacity of the queue and a batch together.
 const TURNS: usize = 5_000;
 const LIMIT: Duration = Duration::from_secs(3);
 
@@ -36,7 +36,7 @@ async fn a_collector_that_never_answers_delays_neither_turns_nor_the_end() -> an
         traces::turn(&run, async { Ok(Action::await_change()) }).await?;
     }
     assert_eq!(began.elapsed(), Duration::ZERO, "no turn has waited");
-    // Each request is given up after ten seconds.
+    // Each request times out after ten seconds.
     while dropped(&metrics) < TURNS / 2 {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }

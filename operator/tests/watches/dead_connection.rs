@@ -1,4 +1,4 @@
-//! An operator behind a network that goes dead without a word: a proxy that stops forwarding and closes nothing.
+//! An operator behind a network that fails silently: a proxy stops forwarding and closes nothing.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ use tokio::{
 
 use crate::fixture::{context, list, run};
 
-/// Far more than any step takes; nothing is measured against it.
+/// Far more time than any step needs. No figure depends on it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The operator's own limits, but short, so that a test need not wait long.
@@ -55,7 +55,7 @@ const LIMITS: Limits = Limits {
 /// Runs, each with its resource version.
 type Objects = Arc<Mutex<Vec<Value>>>;
 
-/// An API server that lists runs, and ends each watch after the time that its client names.
+/// An API server that lists runs, and ends each watch after the time that its client requests.
 async fn answer(State(objects): State<Objects>, uri: Uri, Query(query): Query<HashMap<String, String>>) -> Response {
     let objects = objects.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let items = if uri.path().ends_with("/benchmarkruns") { objects } else { Vec::new() };
@@ -76,8 +76,8 @@ async fn answer(State(objects): State<Objects>, uri: Uri, Query(query): Query<Ha
     Response::new(Body::from_stream(body))
 }
 
-/// Forwards connections to `server` while `cut` is false. A connection that a cut has met is dead for good, and neither end
-/// is told: that is what a lost entry in a NAT table or a host that vanished looks like.
+/// Forwards connections to `server` while `cut` is false. A connection that existed during a cut is dead permanently, and neither end is
+/// notified: a lost entry in a NAT table or a vanished host looks like this.
 async fn proxy(
     listener: TcpListener,
     server: SocketAddr,
@@ -96,13 +96,13 @@ async fn proxy(
                     _ = cut.wait_for(|it| *it) => {}
                 }
             }
-            // Held open, without a byte.
+            // Kept open without sending a byte.
             std::future::pending::<io::Result<()>>().await
         });
     }
 }
 
-/// The status line of a page of the operator's own server.
+/// The status line of a page on the operator's own server.
 async fn page(admin: SocketAddr, path: &str) -> io::Result<String> {
     let mut connection = TcpStream::connect(admin).await?;
     connection.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes()).await?;
@@ -169,7 +169,7 @@ async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() ->
         "it goes on asking: a new start would not help"
     );
     objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("late", "Succeeded", 2));
-    // The waits between tries do not grow while the network is away: three further ones of each of three watches.
+    // The waits between tries do not grow while the network is down: three more tries of each of three watches.
     let before = tries.load(Ordering::Relaxed);
     until("nine tries on", async || tries.load(Ordering::Relaxed) >= before + 9).await;
 

@@ -1,4 +1,4 @@
-//! A run that is gone before it had a turn: its server is ended all the same.
+//! A run that was deleted before it had a turn: its server is ended anyway.
 
 use std::{
     sync::{
@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, context, failure, list, operator, operator_with, response, run};
 
-/// The first list has three runs. Its watch reports that all of them are gone, or has expired, and the next list is empty.
+/// The first list contains three runs. Then its watch reports that all of them are gone, or the watch has expired and the next list is
+/// empty.
 #[derive(Default)]
 struct Server {
     expires: bool,
@@ -68,14 +69,14 @@ impl Server {
             }
             "benchmarkruns" => response(200, &list(&runs(), 3)),
             "jobs" | "pods" if query.contains("watch=true") => std::future::pending().await,
-            // Another Service has the label of the server alone.
+            // Another Service has only the label of the server.
             "services" => {
                 let service =
                     |name: &str, run| json!({"metadata": {"name": name, "namespace": "bench", "labels": labels(run)}});
                 response(200, &list(&[service("own-pods", "uid-own"), service("others", "uid-x")], 1))
             }
             "jobs" | "pods" => response(200, &list(&[], 1)),
-            // `--cascade=orphan` has taken the owner away.
+            // `--cascade=orphan` has removed the owner.
             "own-server" => {
                 let less = |it: usize| it.checked_sub(1);
                 if self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
@@ -116,7 +117,7 @@ async fn assert_deleted(server: Server, expected: &[&str]) {
 
 #[tokio::test(start_paused = true)]
 async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_another_run_uses_is_not() {
-    // The list still has the run that shares it.
+    // The list still contains the run that shares the server.
     assert_deleted(Server::default(), &OWN).await;
 }
 
@@ -136,7 +137,7 @@ async fn the_load_ends_although_the_server_cannot_be_ended() {
     assert_deleted(Server { failures: AtomicUsize::new(1_000), ..Server::default() }, &["own-a1"]).await;
 }
 
-/// The last run of the server was deleted while no operator ran, so that no event names the server.
+/// The last run of the server was deleted while no operator was running, so no event names the server.
 #[tokio::test(start_paused = true)]
 async fn a_shared_server_that_no_run_uses_is_ended_at_the_start() {
     const SERVERS: [&str; 3] = ["shared-server", "left-server", "going-server"];
@@ -169,7 +170,8 @@ async fn a_shared_server_that_no_run_uses_is_ended_at_the_start() {
     assert_eq!(*deleted.lock().unwrap_or_else(PoisonError::into_inner), ["left-server"]);
 }
 
-/// `helm uninstall`: what no unfinished run uses goes, and what cannot be read in one namespace keeps nothing of another one.
+/// `helm uninstall`: servers that no unfinished run uses are removed. An unreadable namespace does not stop the removal in other
+/// namespaces.
 #[tokio::test]
 async fn the_removal_of_idle_servers_leaves_those_of_unfinished_runs_and_goes_on_after_an_error() {
     const SERVERS: [&str; 4] = ["closed/unread-server", "bench/busy-server", "bench/kept-server", "bench/left-server"];

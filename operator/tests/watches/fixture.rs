@@ -14,10 +14,10 @@ use operator::{
 };
 use serde_json::{Value, json};
 
-/// What an API server answers.
+/// An answer of the API server.
 pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// A run in a phase, with its mark if that is Succeeded.
+/// A run in a phase, with its mark if the phase is Succeeded.
 pub fn run(name: &str, phase: &str, version: u64) -> Value {
     let annotations = match phase {
         "Succeeded" => json!({"benchwright.dev/finished": json!({"name": name}).to_string()}),
@@ -67,7 +67,7 @@ pub fn failure(code: u16) -> Answer {
     response(code, &json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "x"}))
 }
 
-/// Starts an operator whose requests a function answers. Returns its memory and its cache of runs.
+/// Starts an operator. A function answers its requests. Returns its memory and its cache of runs.
 pub fn operator<A>(answer: impl Fn(Request<Body>) -> A + Send + 'static) -> (Arc<Context>, Runs)
 where
     A: Future<Output = Answer> + Send + 'static,

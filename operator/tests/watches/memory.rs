@@ -1,4 +1,4 @@
-//! The watches and what they keep, on an API server that plays three scripted watches.
+//! The watches and their content in memory, on an API server with three scripted watches.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// Lists `first`, then streams what is sent to it; everything that is no list and no watch fails.
+/// Lists `first`, then streams the events sent to it. All other requests fail.
 struct Script {
     first: HashMap<&'static str, Vec<Value>>,
     watches: Mutex<HashMap<&'static str, mpsc::UnboundedReceiver<Value>>>,
@@ -82,7 +82,7 @@ impl Operator {
         Operator { context, script, runs, run_events, pod_events }
     }
 
-    /// Lets all that can happen happen; the clock is paused, so that this takes no time.
+    /// Lets all pending work finish. The clock is paused, so this takes no time.
     async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(900)).await;
     }
@@ -135,7 +135,7 @@ async fn a_finished_run_of_an_older_release_is_read_for_its_mark() {
     assert!(operator.script.live_reads.load(Ordering::Relaxed) > 0);
 }
 
-/// The cache has no figures of a finished run, and a status that is written without them would lose them.
+/// The cache contains no figures of a finished run, and a status written without them would lose them.
 #[tokio::test(start_paused = true)]
 async fn a_finished_run_whose_spec_was_edited_is_read_live() {
     let mut edited = run("done", "Succeeded", 1);

@@ -1,4 +1,4 @@
-//! A list of all runs that is read again while the operator works, a page at a time.
+//! The list of all runs is read again, page by page, while the operator works.
 
 use std::{
     sync::{
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// Longer than changes of one run are gathered before its turn.
+/// Longer than the time during which changes of one run are collected before its turn.
 const SLOW_PAGE: Duration = Duration::from_secs(2);
 
-/// The first list has `old`. Its watch has expired at once, and the second list has `old` and `new`, with another page that
-/// takes long.
+/// The first list contains `old`. Its watch expires immediately. The second list contains `old` and `new`, and has another page that takes
+/// a long time.
 #[derive(Default)]
 struct Server {
     lists: AtomicUsize,
-    /// Names of the runs that a turn read.
+    /// Names of the runs that turns have read.
     read: Mutex<Vec<String>>,
 }
 

@@ -24,10 +24,9 @@ use crate::fixture::{list, run};
 const RUNS: usize = 64;
 /// Kubernetes allows 256 KiB of annotations in one object.
 const LARGE: usize = 250 * 1_024;
-/// Less than half of what the annotations of all runs take as text, and an eighth of what they would take while one list of all
-/// runs is read.
+/// Less than half of the size of all runs' annotations as text, and an eighth of their size in memory while one list of all runs is read.
 const MOST_PEAK_BYTES: u64 = 7 * 1_024 * 1_024;
-/// Far more than a start takes; nothing is measured against it.
+/// Far more looks than a start needs. No figure depends on it.
 const MAX_LOOKS: usize = 1_200;
 
 struct Server {
@@ -101,14 +100,14 @@ impl Operator {
         let child = Command::new(env!("CARGO_BIN_EXE_benchwright-operator"))
             .args(["--launcher-image=x", "--admin-address=127.0.0.1:0", "--no-leader-election"])
             .env("KUBECONFIG", &config)
-            // As the chart sets them.
+            // The settings in the chart.
             .envs([("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "131072")])
             .stderr(Stdio::null())
             .spawn()?;
         Ok(Operator(child))
     }
 
-    /// The largest resident memory so far, in bytes.
+    /// The peak resident memory so far, in bytes.
     fn peak(&self) -> anyhow::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
         let kibibytes = status.lines().find_map(|it| it.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
@@ -118,13 +117,13 @@ impl Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        // An error means that it has ended by itself.
+        // An error means that the process has ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The peak of an operator that starts and gives each of the runs a turn.
+/// The peak of an operator that starts and gives each run a turn.
 async fn peak_with(annotation: usize) -> anyhow::Result<u64> {
     let server = Arc::new(Server { annotation, read: Mutex::default() });
     let listener = TcpListener::bind("127.0.0.1:0").await?;

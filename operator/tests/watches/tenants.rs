@@ -1,4 +1,4 @@
-//! One tenant's runs do not delay another's. The clock is paused: all times are virtual.
+//! One tenant's runs do not delay another tenant's runs. The clock is paused: all times are virtual.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ enum Trouble {
 struct Server {
     runs: Mutex<BTreeMap<String, Value>>,
     trouble: Trouble,
-    /// Live reads of runs and of anything else.
+    /// Numbers of live reads of runs and of other objects.
     reads: Mutex<(usize, usize)>,
     /// The first status write of each run.
     written: Mutex<BTreeMap<String, Instant>>,
@@ -95,7 +95,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new run whose profile is in a ConfigMap that does not exist.
+/// A new run with a profile in a missing ConfigMap.
 fn pending(namespace: &str, name: &str) -> Value {
     let mut run = run(name, "Pending", 1);
     run["metadata"]["namespace"] = json!(namespace);
@@ -113,7 +113,7 @@ struct Operator {
 }
 
 impl Operator {
-    /// An operator with a thousand runs of one tenant, of which all wait for a ConfigMap.
+    /// An operator with a thousand runs of one tenant, all waiting for a ConfigMap.
     async fn with_a_thousand_pending_runs(trouble: Trouble) -> Operator {
         let runs = (0..1_000).map(|it| format!("greedy-{it}")).map(|it| (it.clone(), pending("greedy", &it)));
         let operator = Operator::start(runs.collect(), trouble);
@@ -138,7 +138,7 @@ impl Operator {
         Operator { context, server, runs, events }
     }
 
-    /// Creates runs of another tenant, one a second, and returns how long each waited for its first status, shortest first.
+    /// Creates runs of another tenant, one per second, and returns how long each waited for its first status, shortest first.
     async fn transitions_of_another_tenant(&self) -> Vec<Duration> {
         let mut times = Vec::new();
         for number in 0..100 {
@@ -199,7 +199,7 @@ async fn a_queue_of_events_that_is_full_drops_the_oldest_and_counts_it() {
 #[tokio::test(start_paused = true)]
 async fn a_thousand_pending_runs_make_a_bounded_number_of_reads_a_minute() {
     let operator = Operator::with_a_thousand_pending_runs(Trouble::None).await;
-    // The first look at each run is over then.
+    // By then, each run has had its first look.
     sleep(Duration::from_secs(120)).await;
     let (runs_before, others_before) = *lock(&operator.server.reads);
     sleep(Duration::from_secs(120)).await;

@@ -1,6 +1,6 @@
 //! Why a text is no filter, and why a filter cannot decide on a record.
 
-/// What a message suggests where something unknown stands.
+/// What a message suggests for an unknown element.
 pub(super) const KNOWN: &str = "known are comparisons, in, and, or, not, len(...), x['key'], x.get('key', default), texts, numbers and lists; \
                                 a filter is read, never run as code";
 
@@ -20,7 +20,7 @@ pub enum RecordError {
     /// A key that the record does not have.
     #[error("the record has no key {0}; use .get({0}) for records without it")]
     NoKey(String),
-    /// A position behind the end of a list.
+    /// An index beyond the end of a list.
     #[error("position {0} is not in the list; check len(...) before it")]
     NoItem(i64),
     /// A comparison or a function that the types of the values do not allow.
@@ -28,7 +28,7 @@ pub enum RecordError {
     Types {
         /// As in the filter.
         operation: &'static str,
-        /// The type of the value on the left.
+        /// The type of the left operand.
         left: &'static str,
         /// The type of the value on the right.
         right: &'static str,

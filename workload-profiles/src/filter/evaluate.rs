@@ -13,7 +13,7 @@ use crate::problem::quoted;
 /// The value of an expression.
 ///
 /// # Errors
-/// What Python raises an exception for.
+/// Operations for which Python raises an exception.
 pub(super) fn evaluate<'a>(expression: &'a Expression, record: &'a Value) -> Result<Cow<'a, Value>, RecordError> {
     let of = |it: &'a Expression| evaluate(it, record);
     Ok(match expression {

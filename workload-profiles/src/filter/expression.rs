@@ -1,4 +1,4 @@
-//! What a filter is made of.
+//! The syntax tree of a filter.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(super) enum Expression {
     Not(Box<Expression>),
     And(Box<Expression>, Box<Expression>),
     Or(Box<Expression>, Box<Expression>),
-    /// The first value, and each comparison with the next one.
+    /// The first operand, and each comparison with the next operand.
     Comparison(Box<Expression>, Vec<(Comparison, Expression)>),
 }
 

@@ -10,7 +10,7 @@ use super::{
 
 /// The longest filter in bytes.
 const MAX_BYTES: usize = 4096;
-/// The most parentheses, brackets and negations around an expression: the parser calls itself for each.
+/// Maximum parentheses, brackets and negations around an expression: the parser calls itself for each.
 const MAX_DEPTH: usize = 64;
 
 /// Parses a filter.
@@ -41,7 +41,7 @@ struct Parser<'a> {
     tokens: &'a [Token],
     next: usize,
     depth: usize,
-    /// The position behind the text.
+    /// The position after the text.
     end: usize,
     /// The name of the record.
     record: &'a str,

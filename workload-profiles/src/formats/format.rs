@@ -5,17 +5,17 @@ use serde_json::Value;
 use super::{common::stage_length, target::Target};
 use crate::{problem::Findings, workload::Workload};
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 type Parse = fn(&Value, Target, &Findings) -> Option<Workload>;
 
 /// Everything about the profile format of one harness.
 pub(crate) struct Format {
     pub parse: Parse,
-    /// The keys that an override may add at the root of a profile: those of our own formats, and the flags of a command line.
-    /// In another foreign format an override only changes what the profile has.
+    /// The keys that an override may add at the root of a profile: the keys of our own formats, and the flags of a command line. In other
+    /// foreign formats an override only changes existing keys.
     pub root_keys: fn() -> &'static [&'static str],
-    /// The keys on which the length of a stage depends. `None` where the format checks each stage itself, with the key of that stage, or
-    /// has no load at a rate.
+    /// The keys that determine the length of a stage. `None` if the format checks each stage itself and names its key, or has no load at a
+    /// rate.
     pub(super) stage_length: Option<stage_length::Keys>,
     /// The name and the text of each profile that ships, sorted. A test compares the list with the folder.
     pub shipped: &'static [(&'static str, &'static str)],

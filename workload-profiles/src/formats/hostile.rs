@@ -6,11 +6,11 @@ use crds::benchmark_run::Harness;
 use super::target::Target;
 use crate::{parse_text, workload::Workload, yaml};
 
-/// The most problems of an error, and the longest message.
+/// Maximum problems per error, and maximum length of a message.
 const MAX_PROBLEMS: usize = 2_000;
 const MAX_MESSAGE: usize = 1 << 20;
 
-/// Values that a flag or a key may hold by mistake.
+/// Values that a flag or a key may contain by mistake.
 pub(in crate::formats) const VALUES: [&str; 18] = [
     "none",
     "",
@@ -32,8 +32,8 @@ pub(in crate::formats) const VALUES: [&str; 18] = [
     "4.9e-324",
 ];
 
-/// Reads a text. It is refused with a bounded message, each problem of which has a path; or it is a bounded workload, which our own
-/// format reads back as a report writes it.
+/// Reads a text. Either it is refused with a bounded message in which each problem has a path. Or it becomes a bounded workload, which our
+/// own format reads back from a report.
 pub(in crate::formats) fn check(harness: Harness, text: &str) {
     match parse_text(harness, Target::default(), text) {
         Ok((workload, notices)) => {
@@ -60,7 +60,7 @@ pub(in crate::formats) fn cut(text: &str, share: f64) -> &str {
     &text[..text.floor_char_boundary((text.len() as f64 * share) as usize)]
 }
 
-/// The text with these letters in place of one.
+/// The text with one letter replaced by `letters`.
 pub(in crate::formats) fn changed(text: &str, share: f64, letters: &str) -> String {
     let before = cut(text, share);
     let rest = text[before.len()..].chars().next().map_or("", |it| &text[before.len() + it.len_utf8()..]);

@@ -1,5 +1,5 @@
-//! The harnesses' profile formats, a folder each: a parsed profile in, a [`Workload`] out. `common` holds what several of them
-//! need.
+//! The harnesses' profile formats, one folder per harness: a parsed profile in, a [`Workload`] out. `common` contains the code that several
+//! formats share.
 
 mod aiperf;
 mod benchwright;
@@ -48,7 +48,7 @@ pub(crate) fn format(harness: Harness) -> &'static Format {
     }
 }
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let format = format(harness);
     let workload = (format.parse)(profile, target, findings);

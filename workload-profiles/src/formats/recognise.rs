@@ -1,4 +1,4 @@
-//! Tells from the text of a profile whose format it has, where the text shows it.
+//! Recognises the format of a profile from its text, if the text shows it.
 
 use crds::benchmark_run::Harness;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{
     yaml,
 };
 
-/// Groups of root keys that only one format has. A profile has the format of the first group whose keys it has.
+/// Groups of root keys that only one format has. The first group with a key in the profile decides.
 const KEYS: [(&[&str], Harness); 25] = [
     (&["requests", "stages"], Harness::Benchwright),
     (&["scenario", "dataset"], Harness::Loadgen),
@@ -42,8 +42,8 @@ const KEYS: [(&[&str], Harness); 25] = [
     (&["base-url"], Harness::VllmBenchmark),
 ];
 
-/// The harness whose format a profile has; `None` where the text does not show it. The text may be a template that is not yet
-/// rendered: only the keys at its root and its first words are read.
+/// The harness of the profile's format; `None` if the text does not show it. The text may be an unrendered template, so only its root keys
+/// and its first words are read.
 pub fn recognise(text: &str) -> Option<Harness> {
     if script::is_script(text) {
         return script::first_tool(text).and_then(|words| of_command(&words, text));
@@ -78,7 +78,7 @@ fn of_command(words: &[String], text: &str) -> Option<Harness> {
     }
 }
 
-/// The tools of which at least this number of the keys are flags. InferenceMAX has the flags of vLLM.
+/// The tools that have at least this number of the keys as flags. InferenceMAX has the flags of vLLM.
 fn flag_tools(keys: &[String], least: usize) -> Vec<Harness> {
     let tables = [
         (&[Harness::VllmBenchmark, Harness::Inferencemax][..], vllm_benchmark::has_flag as fn(&str) -> bool),
@@ -91,7 +91,7 @@ fn flag_tools(keys: &[String], least: usize) -> Vec<Harness> {
     tables.iter().filter(|(_, has)| fits(has)).flat_map(|(harnesses, _)| harnesses.iter().copied()).collect()
 }
 
-/// Why [`recognise`] finds no harness: what is wrong with the text, or whose flags its keys may be.
+/// Why [`recognise`] finds no harness: what is wrong with the text, or which tools may have its keys as flags.
 pub fn unrecognised(text: &str) -> String {
     if text.trim().is_empty() {
         return "is empty; write a profile into it, such as one that `benchwright profiles show NAME` prints"
@@ -126,7 +126,7 @@ pub fn unrecognised(text: &str) -> String {
     }
 }
 
-/// The keys at the root of a mapping. A template is no YAML before it is rendered, so its lines are read one by one.
+/// The keys at the root of a mapping. An unrendered template is not valid YAML, so its lines are read one by one.
 fn root_keys(text: &str) -> Vec<String> {
     if let Ok((Value::Object(entries), _)) = yaml::read_all(text) {
         return entries.keys().cloned().collect();

@@ -2,7 +2,7 @@
 
 use crds::resolve::{Endpoint, ResolvedRun};
 
-/// The target of a run, to compare it with what the profile says.
+/// The target of a run, for comparison with the profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Target<'a> {
     /// The base URL; `None` for the simulator, and for a server that is started for the run.

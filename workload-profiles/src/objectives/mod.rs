@@ -1,5 +1,5 @@
-//! Objectives of a run that its workload cannot have figures for: they are refused before the load. What only the measurement
-//! shows, such as a server that tells no token counts, makes an objective inconclusive later.
+//! Refuses objectives before the load if the workload cannot have figures for them. Some gaps only appear during the measurement, such as a
+//! server without token counts. They make an objective inconclusive later.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// Adds a problem for each objective on a stage or a figure that the workload does not have.
 pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &Findings) {
-    // A profile with a mistake is read with a default in its place, which may be why a figure is missing.
+    // A profile with an error is read with a default in place of the wrong value, which may be why a figure is missing.
     if findings.has_problems() {
         return;
     }

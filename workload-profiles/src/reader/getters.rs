@@ -12,7 +12,7 @@ use super::{
 use crate::problem::{listed, quoted, suggestion};
 
 impl<'a> Section<'a> {
-    /// The default when the key is absent, else what a getter reads; `None` when the key is wrong.
+    /// The default if the key is absent, else the getter's result; `None` if the key is wrong.
     pub fn or_default<T>(
         &self,
         key: &'static str,
@@ -65,7 +65,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A word, by the value that it stands for.
+    /// One of several words, as the value that it stands for.
     pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
         let found = self.text(key)?;
         let choice = choices.iter().find(|(name, _)| *name == found).map(|(_, value)| *value);
@@ -150,8 +150,8 @@ impl<'a> Section<'a> {
         span
     }
 
-    /// One of several variants: its name as a word, or a mapping with its name as the only key. The mapping is returned for the
-    /// caller to read the value; a word has none.
+    /// One of several variants: its name as a word, or a mapping with its name as the only key. The mapping is returned so that the caller can
+    /// read the value; a word has no value.
     pub fn variant(&self, key: &'static str, names: &[&'static str]) -> Option<(&'static str, Option<Section<'a>>)> {
         let value = self.value(key)?;
         if value.is_string() {
@@ -184,7 +184,7 @@ impl<'a> Section<'a> {
         Some((name, self.with_value(key, name, holder)?))
     }
 
-    /// The mapping that holds the value of a variant; a problem when the variant is only a word.
+    /// The mapping with the value of a variant; adds a problem if the variant is only a word.
     pub fn with_value(&self, key: &str, name: &str, holder: Option<Section<'a>>) -> Option<Section<'a>> {
         if holder.is_none() {
             self.problem(key, format!("is only the word {name}; write a mapping, {key}: {{{name}: ...}}"));
@@ -192,7 +192,7 @@ impl<'a> Section<'a> {
         holder
     }
 
-    /// Checks only the type of a key, which is not used. True when the key is there.
+    /// Checks only the type of a key that is not used. True if the key is present.
     pub fn ignored(&self, key: &'static str, value_type: ValueType) -> bool {
         let Some(value) = self.value(key) else { return false };
         self.findings.unused(self.path(key));

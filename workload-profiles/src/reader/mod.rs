@@ -1,8 +1,7 @@
 //! Reads a parsed profile key by key and goes on after a problem, so that its author sees all problems at once.
 //!
-//! A getter returns `None` both for a key that is absent (or null) and for one that is wrong. The wrong one also leaves a
-//! problem in the findings, so that a profile with the value which the caller takes instead never runs. Keys that no getter
-//! looked up are reported by [`Section::finish`].
+//! A getter returns `None` both for an absent (or null) key and for a wrong one. A wrong key also adds a problem to the findings, so a
+//! profile with the caller's substitute value never runs. [`Section::finish`] reports keys that no getter looked up.
 
 mod getters;
 mod values;
@@ -17,18 +16,18 @@ use crate::{
 };
 pub(crate) use values::{ValueType, described};
 
-/// A mapping of a profile, and which of its keys were looked up.
+/// A mapping in a profile, and which of its keys were looked up.
 pub(crate) struct Section<'a> {
     path: String,
     entries: &'a Map<String, Value>,
     looked_up: RefCell<BTreeSet<&'static str>>,
-    /// The keys at the root of the profile, to tell where a misplaced key belongs.
+    /// The keys at the root of the profile, to suggest where a misplaced key belongs.
     root_keys: &'static [&'static str],
     pub findings: &'a Findings,
 }
 
 impl<'a> Section<'a> {
-    /// The whole profile, of a format with these keys at its root; `None` and a problem when it is not a mapping.
+    /// The whole profile, in a format with these root keys; `None` and a problem if it is not a mapping.
     pub fn root(value: &'a Value, root_keys: &'static [&'static str], findings: &'a Findings) -> Option<Self> {
         Self::new(value, String::new(), root_keys, findings)
     }
@@ -43,7 +42,7 @@ impl<'a> Section<'a> {
         Some(Section { path, entries, looked_up: RefCell::default(), root_keys, findings })
     }
 
-    /// A mapping at a path below this one: one of its values, or an element of one of its lists.
+    /// A mapping below this one: one of its values, or an element of one of its lists.
     pub fn element(&self, value: &'a Value, path: String) -> Option<Section<'a>> {
         Section::new(value, path, self.root_keys, self.findings)
     }
@@ -53,7 +52,7 @@ impl<'a> Section<'a> {
         child(&self.path, key)
     }
 
-    /// All keys and values, for a mapping whose keys the user chooses.
+    /// All keys and values, for a mapping with user-defined keys.
     pub fn entries(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
@@ -87,7 +86,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Reports the keys of `owner`, a section around this one, that were written into this one.
+    /// Reports keys that belong to `owner`, an enclosing section, but were written into this section.
     pub fn misplaced(&self, keys: &[&'static str], owner: &Section) {
         for key in keys.iter().filter(|key| !self.looked_up.borrow().contains(*key) && self.entries.contains_key(**key))
         {

@@ -7,7 +7,7 @@ use crate::{
     yaml::decimal,
 };
 
-/// A type of value, for keys of which only the type is checked.
+/// A value type, for keys that are only checked for their type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ValueType {
     Bool,
@@ -28,7 +28,7 @@ impl ValueType {
         }
     }
 
-    /// Its name in a message that asks for it.
+    /// The type's name in a message that requests it.
     pub(super) fn name(self) -> &'static str {
         match self {
             ValueType::Bool => "true or false",

@@ -5,12 +5,11 @@
 pub struct TemplateVariable {
     /// The name.
     pub name: String,
-    /// The value without one of the user, as written in the template; `None` where the template only asks whether it is set, or
-    /// demands it.
+    /// The default value as written in the template; `None` if the template only tests whether the variable is set, or requires it.
     pub default: Option<String>,
 }
 
-/// The variables of a template that are no facts of the run, in the order of the template.
+/// The variables of a template other than facts of the run, in the template's order.
 pub fn template_variables(template: &str) -> Vec<TemplateVariable> {
     let mut found: Vec<TemplateVariable> = Vec::new();
     for (start, _) in template.match_indices(['|', 'i']) {
@@ -37,7 +36,7 @@ pub fn template_variables(template: &str) -> Vec<TemplateVariable> {
     found
 }
 
-/// The position of the bracket that closes the one before the text.
+/// The position of the closing bracket; the opening bracket precedes the text.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_u32;
     text.char_indices().find_map(|(at, letter)| {

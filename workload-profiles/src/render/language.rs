@@ -11,19 +11,19 @@ use crate::{
     variables::FACTS,
 };
 
-/// The most bytes of code in a template: the text inside its tags.
+/// Maximum bytes of code in a template: the text inside its tags.
 pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
 /// The filter that every list of a `for` passes through. A template cannot name it, because it is not in [`FILTERS`].
 pub(super) const COUNTED: &str = "benchwright_counted";
 
 /// The tags of the language.
 const TAGS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "break", "continue"];
-/// Filters whose result is longer than their input by a few bytes at most.
+/// Filters with a result that is at most a few bytes longer than their input.
 const FILTERS: [&str; 12] =
     ["abs", "default", "first", "float", "int", "last", "length", "lower", "round", "seconds", "trim", "upper"];
 /// Functions; `range` is our own.
 const FUNCTIONS: [&str; 2] = ["range", "throw"];
-/// What may follow `is`.
+/// Tests allowed after `is`.
 const TESTS: [&str; 13] = [
     "defined",
     "undefined",
@@ -45,7 +45,7 @@ const TESTS: [&str; 13] = [
 pub(super) struct Checked {
     /// The template, with its loops counted.
     pub text: String,
-    /// The variables that need no value: those with a default, or in a test `is defined`.
+    /// Optional variables: variables with a default, or in a test `is defined`.
     pub optional: BTreeSet<String>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
             findings.problem(&location, message);
             break;
         }
-        // The position is found from the text before the tag, which takes long where a line has thousands of tags.
+        // The position is computed from the text before the tag, which is slow if a line contains thousands of tags.
         let filter = tag.is_fact().then(|| YamlPosition::between(before, rest).filter()).flatten();
         match tag.checked(&mut checked.optional, filter) {
             Ok(text) => checked.text.push_str(&text),
@@ -108,7 +108,7 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Reads the tag that the text begins with; `None` when it has no end.
+    /// Reads the tag at the start of the text; `None` if the tag has no end.
     fn read(text: &'a str) -> Option<Self> {
         let open = if text.as_bytes().get(2) == Some(&b'-') { 3 } else { 2 };
         let body = &text[open..];
@@ -128,7 +128,7 @@ impl<'a> Tag<'a> {
         self.open.starts_with("{{") && FACTS.contains(&self.code.trim())
     }
 
-    /// The tag for Tera, or what is wrong with it.
+    /// The tag for Tera, or the problems with it.
     fn checked(&self, optional: &mut BTreeSet<String>, filter: Option<&str>) -> Result<String, Vec<String>> {
         let Tag { open, code, close, .. } = *self;
         if open.starts_with("{#") {
@@ -202,7 +202,7 @@ struct Token<'a> {
     end: usize,
 }
 
-/// The words, quoted texts and other single characters of a piece of code. Digits are skipped: no check needs them.
+/// The words, quoted texts and other single characters in code. Digits are skipped: no check needs them.
 fn tokens(code: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -288,8 +288,8 @@ fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     }
 }
 
-/// `for x in LIST`, with the list sent through the filter that counts. The brackets in LIST must be balanced, so that the added
-/// ones belong together.
+/// `for x in LIST`, with the list passed through the counting filter. The brackets in LIST must be balanced, so that the added brackets
+/// match each other.
 fn count_loop(code: &str, tokens: &[Token]) -> Result<String, String> {
     let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     let head = match kinds.as_slice() {

@@ -39,11 +39,11 @@ use crate::{
     yaml::{self, MAX_TEXT_BYTES},
 };
 
-/// The most elements of all loops and ranges of a template together.
+/// Maximum elements of all loops and ranges of a template together.
 const MAX_STEPS: usize = 1024;
-/// The most decimals that `round` keeps: a double has no more that mean something.
+/// Maximum decimals that `round` keeps: a double has no more that mean something.
 const MAX_PRECISION: i32 = 15;
-/// The template's name inside Tera, without a suffix for which Tera would escape values.
+/// The template's name inside Tera. It has no suffix that would make Tera escape values.
 const NAME: &str = "profile";
 
 /// Renders a template.
@@ -73,7 +73,7 @@ fn too_long() -> Problem {
     Problem::new("template", format!("renders to more than {MAX_TEXT_BYTES} bytes; shorten its loops"))
 }
 
-/// Tera with the template. Its loops and ranges take their steps from one budget.
+/// A Tera instance with the template. Its loops and ranges take steps from one shared budget.
 fn engine(text: &str) -> Result<Tera, Problem> {
     let mut tera = Tera::default();
     let budget = Arc::new(AtomicUsize::new(MAX_STEPS));
@@ -111,7 +111,7 @@ fn engine(text: &str) -> Result<Tera, Problem> {
     Ok(tera)
 }
 
-/// Replaces Tera's `round`, which gives NaN for a large precision.
+/// Replaces Tera's `round`, which returns NaN for a large precision.
 fn round(value: f64, arguments: Kwargs, _: &State) -> TeraResult<Value> {
     let precision = arguments.get::<i32>("precision")?.unwrap_or_default();
     if !(0..=MAX_PRECISION).contains(&precision) {

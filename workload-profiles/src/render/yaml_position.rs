@@ -1,5 +1,5 @@
-//! Escapes a fact of the run, such as the model, for its position in the YAML of a profile, so that it stays one text: a name
-//! with a quote or a colon does not break the YAML, and a name like a number does not become a number.
+//! Escapes a fact of the run, such as the model, for its position in the profile's YAML, so that it stays one text. A name with a quote or
+//! a colon does not break the YAML, and a name like a number does not become a number.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use crate::yaml;
 /// Where in the YAML a tag is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum YamlPosition {
-    /// In single quotes, directly after the first one.
+    /// In single quotes, directly after the opening quote.
     SingleQuoted,
-    /// In double quotes, directly after the first one.
+    /// In double quotes, directly after the opening quote.
     DoubleQuoted,
     /// A whole value without quotes.
     WholeValue,
@@ -42,7 +42,7 @@ impl YamlPosition {
         }
     }
 
-    /// The filter, where the position needs one.
+    /// The filter that the position requires, if any.
     pub fn filter(self) -> Option<&'static str> {
         Self::FILTERS.iter().find(|(position, _)| *position == self).map(|(_, name)| *name)
     }
@@ -62,7 +62,7 @@ impl YamlPosition {
     }
 }
 
-/// Whether YAML reads a text without quotes as that text. An empty text reads as null, which a profile may want.
+/// Whether YAML reads the unquoted text unchanged. An empty text is read as null, which a profile may want.
 fn is_plain(text: &str) -> bool {
     let read = || yaml::read(&format!("a: {text}")).is_ok_and(|it| it["a"] == text);
     text.is_empty() || (!text.contains(['[', ']', '{', '}', ',']) && read())

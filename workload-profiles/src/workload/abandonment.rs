@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Abandonment {
-    /// The share of the requests whose client would go away: 0 to 1.
+    /// The share of requests with a client that disconnects early: 0 to 1.
     pub share: f64,
-    /// When it goes away. A request that has ended before is like any other.
+    /// When the client disconnects. A request that ended before is not affected.
     pub after: Departure,
 }
 
-/// How long a client waits until it goes away.
+/// How long a client waits before it disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Departure {

@@ -1,4 +1,4 @@
-//! Whether the answers of a load are scored, and what they are held against.
+//! Whether the answers of a load are scored, and the limits for the scores.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -10,13 +10,13 @@ use super::FileSource;
 pub const BENCHMARK_CHECKS: [&str; 7] =
     ["llama3.1-8b", "llama3.1-8b-edge", "llama2-70b", "mixtral-8x7b", "llama3.1-405b", "deepseek-r1", "gpt-oss-120b"];
 
-/// The shares of the reference's figures that limits may ask for, in percent; without one it is the first.
+/// The shares of the reference's figures that a check name may select, in percent; the first one is the default.
 pub const SHARES: [&str; 2] = ["-99", "-99.9"];
 
 /// The checks for any data set.
 pub const PLAIN_CHECKS: [&str; 5] = ["rouge", "number", "letterAToD", "letterAToJ", "exactMatch"];
 
-/// The figures that a profile may bound, of whatever check. [`bounded_figures`] has those of one.
+/// All figures that a profile may limit, for any check. [`bounded_figures`] returns the figures of one check.
 pub const BOUNDED_FIGURES: [&str; 6] = ["rouge1", "rouge2", "rougeL", "rougeLsum", "gsm8k", "exact_match"];
 
 /// How the answers of a load are scored.
@@ -24,29 +24,29 @@ pub const BOUNDED_FIGURES: [&str; 6] = ["rouge1", "rouge2", "rougeL", "rougeLsum
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Accuracy {
-    /// One of [`BENCHMARK_CHECKS`], with one of [`SHARES`] or without, or one of [`PLAIN_CHECKS`].
+    /// One of [`BENCHMARK_CHECKS`], optionally with one of [`SHARES`], or one of [`PLAIN_CHECKS`].
     pub check: String,
     /// The file that has the expected answers; absent: that of the prompts. Row i belongs to sample i.
     pub data_set: Option<FileSource>,
-    /// The column of the expected answers; absent: the one that the check knows.
+    /// The column of the expected answers; absent: the check's default column.
     pub expected: Option<String>,
-    /// The `tokenizer.json` of the model, or its folder, which decodes token ids; absent: that of the workload. Without any, the text is
-    /// scored that the server sent.
+    /// The model's `tokenizer.json`, or its folder, which decodes token ids; absent: the workload's tokenizer. Without any tokenizer, the text
+    /// from the server is scored.
     pub tokenizer: Option<FileSource>,
-    /// NLTK's folder `punkt_tab/english`; absent: the one of the launcher's environment. Without any, what depends on sentences is
-    /// not computed.
+    /// NLTK's folder `punkt_tab/english`; absent: the folder from the launcher's environment. Without the folder, figures that depend on
+    /// sentences are not computed.
     pub punkt: Option<PathBuf>,
-    /// What the figures are held against.
+    /// The limits for the figures.
     #[serde(default)]
     pub limits: AccuracyLimits,
-    /// True: the mode of a LoadGen test brought it, and it is left out where the data set has no expected answers. False: the profile
-    /// asks for it.
+    /// True: the mode of a LoadGen test requested the check, and it is skipped if the data set has no expected answers. False: the profile
+    /// requests the check.
     #[serde(skip)]
     pub optional: bool,
 }
 
 impl Accuracy {
-    /// The check of a benchmark against the data set that is sent, as the mode of a LoadGen test brings it.
+    /// The check of a benchmark on the data set of the load, as the mode of a LoadGen test requests it.
     pub fn of_benchmark(check: &str) -> Accuracy {
         Accuracy {
             check: check.to_owned(),
@@ -60,26 +60,26 @@ impl Accuracy {
     }
 }
 
-/// What the figures of an accuracy check are held against.
+/// The limits for the figures of an accuracy check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AccuracyLimits {
-    /// The limits of the benchmark, for a run over its whole data set; a plain check has none.
+    /// The limits of the benchmark, for a run over its whole data set; a plain check has no limits.
     #[default]
     OfBenchmark,
-    /// Nothing: the figures are only reported.
+    /// No limits: the figures are only reported.
     None,
     /// The least value of some of [`bounded_figures`] of the check, on a scale of 0 to 100.
     AtLeast(BTreeMap<String, f64>),
 }
 
-/// The check of a LoadGen benchmark by the name that a profile gives it, such as `llama3_1-8b-interactive`; `None`: it has none.
+/// The check for a LoadGen benchmark name from a profile, such as `llama3_1-8b-interactive`; `None`: it has no check.
 pub fn check_of_benchmark(name: &str) -> Option<String> {
     let plain = name.trim().to_lowercase().replace("llama3_1", "llama3.1").replace("-interactive", "");
     is_benchmark_check(&plain).then_some(plain)
 }
 
-/// Whether it is a check of a benchmark, with a share of the reference or without.
+/// Whether it is a check of a benchmark, with or without a share of the reference.
 pub fn is_benchmark_check(name: &str) -> bool {
     BENCHMARK_CHECKS.contains(&without_share(name))
 }
@@ -89,8 +89,8 @@ pub fn without_share(name: &str) -> &str {
     SHARES.into_iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name)
 }
 
-/// The figures of a check that a profile may bound: those on a scale of 0 to 100 that the check computes. None where the name is
-/// that of no check.
+/// The figures of a check that a profile may limit: figures on a scale of 0 to 100 that the check computes. Empty if no check has this
+/// name.
 pub fn bounded_figures(check: &str) -> &'static [&'static str] {
     match without_share(check) {
         "rouge" | "llama3.1-8b" | "llama3.1-8b-edge" | "llama2-70b" => &["rouge1", "rouge2", "rougeL", "rougeLsum"],

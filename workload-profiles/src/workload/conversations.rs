@@ -5,31 +5,31 @@ use serde::{Deserialize, Serialize};
 
 use super::{LengthDistribution, Prefixes, TimeDistribution};
 
-/// Synthetic conversations. Each turn holds a new message of the user, and what was said before.
+/// Synthetic conversations. Each turn contains a new user message, and the earlier turns.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conversations {
-    /// The number of distinct conversations. Session i is conversation i modulo this number. Absent: every session is a new one.
+    /// The number of distinct conversations. Session i is conversation i modulo this number. Absent: every session is new.
     pub count: Option<u32>,
     /// Turns of a conversation: a number, not tokens.
     pub turns: LengthDistribution,
     /// Texts at the start of several conversations.
     #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
     pub prefixes: Prefixes,
-    /// The text of the system that a conversation has for itself, after its prefix; absent: none.
+    /// A conversation's own system text, after its prefix; absent: none.
     pub own_system: Option<LengthDistribution>,
-    /// The lengths of the first turn; absent: those of all turns.
+    /// The lengths of the first turn; absent: the same as for all turns.
     pub first_turn: Option<TurnLengths>,
     /// The lengths of a turn.
     pub turn: TurnLengths,
-    /// The time between an answer and the next turn: a user who thinks, or a tool that runs. Absent: none.
+    /// The time between an answer and the next turn: a user who thinks, or a tool that runs. Absent: no wait.
     pub think_time: Option<TimeDistribution>,
-    /// What a turn carries of the turns before it.
+    /// Which parts of earlier turns a turn contains.
     pub history: History,
-    /// The most tokens of prompt and answer together. The oldest turns are left out of longer ones. Absent: no limit.
+    /// Maximum tokens of prompt and answer together. Longer conversations drop their oldest turns. Absent: no limit.
     pub max_context: Option<u32>,
-    /// Seed of the lengths and the texts, which are then the same in every run; absent: the run's.
+    /// Seed for lengths and texts, which are then the same in every run; absent: the run's seed.
     pub seed: Option<Seed>,
 }
 
@@ -43,13 +43,13 @@ pub struct TurnLengths {
     pub output: LengthDistribution,
 }
 
-/// What a turn carries of the turns before it.
+/// Which parts of earlier turns a turn contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum History {
-    /// The texts of the user, and the answers that the server gave in this run.
+    /// The user's texts, and the server's answers from this run.
     #[default]
     Answers,
-    /// Nothing: each turn stands alone.
+    /// None: each turn is independent.
     Nothing,
 }

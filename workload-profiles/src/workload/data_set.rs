@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FileSource, PromptForm};
 
-/// A file of prompts, which is read once before the load.
+/// A file of prompts. It is read once, before the load.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -15,17 +15,17 @@ pub struct DataSet {
     pub file: FileSource,
     /// How it is written.
     pub format: DataSetFormat,
-    /// What a row holds. A row without it is an error, even if it has another column of text: that may be what the prompt was made
-    /// from.
+    /// What a row contains. A row without the column is an error, even if it has another text column: the prompt may have been made from that
+    /// text.
     pub row: RowContent,
-    /// Whether another column of prompts in the same form counts where the file lacks the one of `row`: the first that it has of
-    /// [`roles::prompts`](super::roles::prompts). A profile that names a column gets that one.
+    /// Whether another prompt column in the same form is used if the file lacks the column of `row`: the first one that the file has from
+    /// [`roles::prompts`](super::roles::prompts). If a profile names a column, only that column is used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_column: bool,
     /// The rows are rendered with the chat template of the workload's tokenizer before the load, and sent as token ids; absent: they are sent
     /// as they are.
     pub chat_template: Option<ChatRendering>,
-    /// The most tokens of each answer.
+    /// Maximum tokens of each answer.
     pub output: OutputLength,
     /// The number of rows that are used, the first in their order that pass the filter. A file with fewer rows is refused. Absent:
     /// as many as the load needs, or all.
@@ -45,7 +45,7 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// A data set of which `count` rows are sent in the order of the file, each at most once.
+    /// A data set that sends `count` rows in file order, each at most once.
     pub fn new(
         file: impl Into<FileSource>,
         format: DataSetFormat,
@@ -86,7 +86,7 @@ impl DataSet {
     }
 }
 
-/// How messages become the text of a prompt: by the chat template of the model, with the beginning of the model's answer behind them.
+/// How messages become the text of a prompt: through the model's chat template, followed by the beginning of the model's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatRendering {
@@ -95,24 +95,24 @@ pub struct ChatRendering {
     pub arguments: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What a row of a data set holds.
+/// What a row of a data set contains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RowContent {
     /// A prompt.
     Prompt(PromptColumn),
-    /// A conversation: a list of objects with `role` or `from`, and `content` or `value`; or a list of texts. A message of the
-    /// system is no turn. A conversation without a turn that can be sent is left out, and a notice says how many are.
+    /// A conversation: a list of objects with `role` or `from`, and `content` or `value`; or a list of texts. A system message is not a turn.
+    /// Conversations without a turn to send are skipped, and a notice reports their number.
     #[serde(rename_all = "camelCase")]
     Conversation {
         /// The name of the column.
         column: String,
-        /// What is sent of it.
+        /// Which part of it is sent.
         send: ConversationUse,
     },
 }
 
-/// What is sent of a recorded conversation.
+/// Which part of a recorded conversation is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ConversationUse {
@@ -124,11 +124,11 @@ pub enum ConversationUse {
     All,
     /// All turns but the last, as one text with each turn on a line of its own. The last turn is its answer.
     JoinedText,
-    /// A session: each turn of the user is a request, behind the turns before it and the answers of this run.
+    /// A session: each user turn is a request that contains the earlier turns, with the answers from this run.
     Turns,
 }
 
-/// The most tokens of an answer.
+/// Maximum tokens of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OutputLength {
@@ -144,7 +144,8 @@ pub enum OutputLength {
     Unbounded,
 }
 
-/// Which rows of a data set are used, by their lengths in tokens; those of a session of several turns are added up. Both ends are included; absent: no bound.
+/// Filters rows of a data set by their lengths in tokens. The lengths of all turns in a session are added up. Both ends are inclusive;
+/// absent: no bound.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -157,7 +158,7 @@ pub struct LengthFilter {
     pub min_output: Option<u32>,
     /// The longest answer.
     pub max_output: Option<u32>,
-    /// The most tokens of prompt and answer together.
+    /// Maximum tokens of prompt and answer together.
     pub max_total: Option<u32>,
     /// The fewest turns of a conversation.
     pub min_turns: Option<u32>,
@@ -188,9 +189,9 @@ pub enum UsedUp {
     /// The load is refused before its first request.
     #[default]
     Refuse,
-    /// The rows are sent again from the first, and the report says it.
+    /// The rows are sent again from the first, and the report states this.
     Repeat,
-    /// Further rows are drawn from all, and the report says it.
+    /// Further rows are drawn at random, and the report states this.
     Draw,
     /// The stage ends.
     EndStage,
@@ -207,11 +208,12 @@ pub enum AcrossStages {
     Continue,
 }
 
-/// How a data set is written. It is decompressed where its name ends with `.gz`, `.bz2`, `.xz` or `.zst`, or its first bytes say so.
+/// The format of a data set. The file is decompressed if its name ends with `.gz`, `.bz2`, `.xz` or `.zst`, or if its first bytes indicate
+/// a compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DataSetFormat {
-    /// A JSON array with an object for each row; an object of lists, or what pandas writes.
+    /// A JSON array with one object per row; an object of lists; or pandas' JSON formats.
     Json,
     /// A JSON object on each line.
     Jsonl,
@@ -221,9 +223,9 @@ pub enum DataSetFormat {
     Parquet,
     /// A prompt on each line, in the column `text`.
     Text,
-    /// A pickle of pandas or numpy, which is read and not run.
+    /// A pickle of pandas or numpy. It is read without executing it.
     Pickle,
-    /// An array of numpy, an archive of them, or a folder of ids that are filled up to one length.
+    /// A numpy array, an archive of arrays, or a folder of ids padded to one length.
     Npy,
 }
 
@@ -239,7 +241,7 @@ impl DataSetFormat {
         DataSetFormat::Npy,
     ];
 
-    /// The word of a profile for it.
+    /// Its name in a profile.
     pub const fn word(self) -> &'static str {
         match self {
             DataSetFormat::Json => "json",
@@ -252,7 +254,8 @@ impl DataSetFormat {
         }
     }
 
-    /// The format by the extension of a file, in upper or lower case, without `.gz`, `.bz2`, `.xz`, `.zst` and `.zip`; `None` for an unknown one.
+    /// The format by the file extension, in upper or lower case, ignoring `.gz`, `.bz2`, `.xz`, `.zst` and `.zip`; `None` for an unknown
+    /// extension.
     pub fn from_path(path: &Path) -> Option<DataSetFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "gz" | "bz2" | "xz" | "zst" | "zip" => Self::from_path(Path::new(path.file_stem()?)),
@@ -274,7 +277,7 @@ impl DataSetFormat {
 pub struct PromptColumn {
     /// The name of the column: the key in each row. `a.b` is the key `b` of the object `a`.
     pub name: String,
-    /// Whether it holds a text or a list of token ids.
+    /// Whether it contains a text or a list of token ids.
     pub form: PromptForm,
 }
 

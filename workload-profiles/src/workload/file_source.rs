@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A file on the machine or the claim of the launcher, or behind a URL.
+/// A file on the machine, on the launcher's claim, or at a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FileSource {
@@ -14,7 +14,7 @@ pub enum FileSource {
     Url(RemoteFile),
 }
 
-/// A file behind a URL.
+/// A file at a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemoteFile {
@@ -26,8 +26,8 @@ pub struct RemoteFile {
 }
 
 impl FileSource {
-    /// The path. The launcher puts the downloaded file in the place of a URL before anything reads it; the path of a URL is a part of
-    /// it without secrets, for messages.
+    /// The path. The launcher replaces a URL with the path of the downloaded file before any code reads it. Until then the path is the part of
+    /// the URL without secrets, for messages.
     pub fn as_path(&self) -> &Path {
         match self {
             FileSource::Path(path) => path,
@@ -35,7 +35,7 @@ impl FileSource {
         }
     }
 
-    /// The path, or the URL without what may be secret, for messages and reports.
+    /// The path, or the URL without potential secrets, for messages and reports.
     pub fn shown(&self) -> String {
         match self {
             FileSource::Path(path) => path.display().to_string(),
@@ -43,28 +43,28 @@ impl FileSource {
         }
     }
 
-    /// The last part of the path or the URL, which tells the format.
+    /// The last part of the path or the URL, which determines the format.
     pub fn file_name(&self) -> String {
         self.shown().rsplit('/').next().unwrap_or_default().to_owned()
     }
 }
 
 impl RemoteFile {
-    /// The URL for messages and reports, without user and query: that of a signed URL gives access to the file.
+    /// The URL for messages and reports, without user and query: the query of a signed URL grants access to the file.
     pub fn shown(&self) -> String {
         let (scheme, rest) = self.parts();
         format!("{scheme}{rest}")
     }
 
-    /// The scheme with `://`, and what follows without user and query.
+    /// The scheme with `://`, and the rest without user and query.
     fn parts(&self) -> (&str, &str) {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         let (scheme, rest) = url.split_at(url.find("://").map_or(0, |it| it + "://".len()));
-        // An `@` may stand in the path too.
+        // The path may contain an `@` too.
         let host = rest.find(['/', '\\']).unwrap_or(rest.len());
         match rest[..host].rfind('@') {
             Some(at) => (scheme, &rest[at + 1..]),
-            // Nothing secret was found: the whole URL is better in a message than its end.
+            // No secret was found: the whole URL is more useful in a message than its end.
             None => ("", url),
         }
     }

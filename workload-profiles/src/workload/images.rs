@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::LengthDistribution;
 
-/// Images that the launcher makes and adds to the message of the user. Only a chat can hold them.
+/// Images that the launcher generates and adds to the user message. Only chat requests can contain them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Images {
     /// Images of a request: a number, not tokens.
     pub per_request: LengthDistribution,
-    /// The sizes, one of which is drawn for each image. Not empty.
+    /// The sizes; each image draws one of them. Not empty.
     pub sizes: Vec<ImageSize>,
     /// How they are encoded.
     pub encoding: ImageEncoding,
-    /// Where they stand.
+    /// Their position in the message.
     pub place: ImagePlace,
     /// Whether the requests of a group of shared prefixes have the same images.
     pub shared_by_group: bool,
@@ -42,7 +42,7 @@ pub enum ImageEncoding {
     Jpeg,
 }
 
-/// Where images stand in the message.
+/// The position of images in the message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ImagePlace {

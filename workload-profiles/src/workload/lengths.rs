@@ -17,7 +17,7 @@ pub struct LengthDistribution {
     pub mean: f64,
     /// The standard deviation of the shape before clipping.
     pub std_dev: f64,
-    /// The number of lengths that are drawn before they repeat; absent: one for each request.
+    /// How many lengths are drawn before they repeat; absent: one per request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_count: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Load: when the requests of a stage are sent, and which of them count.
+//! Load: when the requests of a stage are sent, and which requests count.
 
 use crds::units::{RequestRate, Span};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::loadgen::{Phase, Scenario};
 
-/// The most requests of a run: each may leave a record.
+/// Maximum requests of a run: each may write a record.
 pub const MAX_REQUESTS: u64 = 10_000_000;
 
 /// A part of the load with one shape. The next stage starts when all requests of this one have ended and its pause is over.
@@ -17,19 +17,19 @@ pub const MAX_REQUESTS: u64 = 10_000_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
-    /// Unique in the workload. Without a name in the profile it is `r10` for 10 requests per second, `c8` for 8 at once, with `-2`
-    /// for the second stage of that name.
+    /// Unique in the workload. The default is `r10` for 10 requests per second and `c8` for concurrency 8, with `-2` for the second stage of
+    /// the same name.
     pub name: String,
     /// Its shape.
     pub load: Load,
-    /// How long nothing is sent after the stage.
+    /// The pause after the stage, in which nothing is sent.
     pub pause_after: Span,
-    /// Its first requests, which are sent but are in no figure; absent: none.
+    /// Its first requests, which are sent but excluded from all figures; absent: none.
     pub warm_up: Option<Margin>,
-    /// Its last requests, which are sent but are in no figure; absent: none.
+    /// Its last requests, which are sent but excluded from all figures; absent: none.
     pub cool_down: Option<Margin>,
-    /// How long requests may still run after the duration of the stage. Requests that are then under way are cancelled and count
-    /// as incomplete. Absent: no limit.
+    /// How long requests may still run after the duration of the stage. Requests in flight after that are cancelled and count as incomplete.
+    /// Absent: no limit.
     pub grace: Option<Span>,
 }
 
@@ -67,15 +67,14 @@ pub enum Load {
         /// How long requests are sent; absent: until `count` were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The most requests; absent: all that are due within `duration`.
+        /// Maximum requests; absent: all that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// The most requests under way at once. Other requests wait in the client, and their latency includes the wait.
-        /// Absent: no limit.
+        /// Maximum concurrency. Other requests wait in the client, and their latency includes the wait. Absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
-    /// Everything at once: all requests are due at the start of the stage.
+    /// A burst: all requests are due at the start of the stage.
     #[serde(rename_all = "camelCase")]
     Burst {
         /// The number of requests.
@@ -91,36 +90,36 @@ pub enum Load {
         trace: Trace,
         /// The speed of the replay: 2 replays in half the time.
         speed: f64,
-        /// The most requests; absent: all.
+        /// Maximum requests; absent: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// Whether recorded lengths replace those of the request source, where a request has them.
+        /// Whether recorded lengths, where a request has them, replace the lengths of the request source.
         lengths: bool,
         /// As for an open loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
-    /// Closed loop: each of some slots sends its next request when its last one has ended.
+    /// Closed loop: each slot sends its next request when its last one has ended.
     #[serde(rename_all = "camelCase")]
     Closed {
         /// The number of slots.
         concurrency: u32,
-        /// The most requests in all; absent: [`MAX_REQUESTS`].
+        /// Maximum requests in all; absent: [`MAX_REQUESTS`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         /// How long requests are sent; absent: until `count` were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The slots open one after the other, evenly spaced within this time.
+        /// The slots open one by one, evenly spaced within this time.
         #[serde(default)]
         ramp_up: Span,
-        /// The most requests of all slots that start in a second: starts are 1 / rate apart or more. Absent: no limit.
+        /// Maximum requests that all slots together start per second: starts are at least 1 / rate apart. Absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start_rate: Option<RequestRate>,
     },
-    /// A fixed number of users, each of whom sends a turn every users / rate seconds. Sessions end after their turns, and new users
-    /// follow. The users of the start are spread over their turns, so that the load is mixed from the first second. Request i is due
-    /// at i / rate, whatever the answers.
+    /// A fixed number of users. Each user sends one turn every users / rate seconds. Sessions end after their turns, and new users replace
+    /// them. The initial users start at different turns, so that the load is mixed from the first second. Request i is due at i / rate,
+    /// independent of the answers.
     #[serde(rename_all = "camelCase")]
     Users {
         /// Users at each time.
@@ -132,7 +131,7 @@ pub enum Load {
         /// How long requests are sent; absent: until `count` were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The most requests; absent: all that are due within `duration`.
+        /// Maximum requests; absent: all that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
@@ -141,9 +140,9 @@ pub enum Load {
     LoadGen {
         /// How its queries are issued.
         scenario: Scenario,
-        /// Which of the workload's tests, from 0.
+        /// The index of the workload's test, from 0.
         test: u32,
-        /// Which phase of it.
+        /// The phase of the test.
         phase: Phase,
     },
 }
@@ -154,8 +153,8 @@ impl Load {
         Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default(), start_rate: None }
     }
 
-    /// The number of requests that the load names; its duration may end it earlier. `None` where a draw, a trace, the settings of a
-    /// test or the server decides.
+    /// The number of requests that the load specifies; its duration may end it earlier. `None` if a draw, a trace, a test's settings or the
+    /// server decides.
     pub fn count(&self) -> Option<u64> {
         match self {
             Load::Burst { count, .. } => Some(*count),
@@ -173,7 +172,7 @@ impl Load {
         let of_rate_or_trace = match self {
             Load::Open { rate, duration: Some(duration), arrivals, .. } => {
                 let mean = rate.requests_until(duration.0.as_secs_f64());
-                // The first request is due at once.
+                // The first request is due immediately.
                 if *arrivals == Arrivals::Constant { mean.map(f64::ceil) } else { mean }
             }
             Load::Users { rate, duration: Some(duration), .. } => Some(rate.per_second() * duration.0.as_secs_f64()),
@@ -186,12 +185,12 @@ impl Load {
         }
     }
 
-    /// Whether earlier stages give it its rate.
+    /// Whether its rate comes from earlier stages.
     pub fn has_measured_rate(&self) -> bool {
         matches!(self, Load::Open { rate: Rate::Varying(RateShape::Measured(_)), .. })
     }
 
-    /// The most requests under way at once, where the load has such a limit.
+    /// Maximum concurrency, if the load has such a limit.
     pub fn max_concurrency(&self) -> Option<u32> {
         match self {
             Load::Open { max_concurrency, .. }
@@ -203,12 +202,12 @@ impl Load {
     }
 }
 
-/// How the times of an open-loop stage are drawn. With a rate that varies, times are drawn for one request per second, and then
-/// mapped through the inverse of the integrated rate.
+/// How the times of an open-loop stage are drawn. For a varying rate, times are drawn at one request per second, and then mapped through
+/// the inverse of the integrated rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Arrivals {
-    /// Evenly spaced, the first at once: request i is due at i / rate.
+    /// Evenly spaced, the first immediately: request i is due at i / rate.
     Constant,
     /// Evenly spaced, the first after a gap: request i is due at (i + 1) / rate.
     ConstantAfterGap,
@@ -219,16 +218,16 @@ pub enum Arrivals {
         /// The shape: 1 / the squared coefficient of variation of the gaps.
         burstiness: f64,
     },
-    /// Exponential gaps, rescaled so that the last request is due exactly at the end: a Poisson process conditioned on
-    /// its count. This is what inference-perf calls `constant`.
+    /// Exponential gaps, rescaled so that the last request is due exactly at the end: a Poisson process conditioned on its count.
+    /// inference-perf calls this `constant`.
     ConditionedPoisson,
-    /// Gamma gaps, rescaled in the same way: what vLLM does with a steady rate.
+    /// Gamma gaps, rescaled in the same way, as in vLLM with a steady rate.
     ConditionedGamma {
         /// As for [`Arrivals::Gamma`].
         burstiness: f64,
     },
-    /// Second by second: a Poisson number of requests, placed by rescaled exponential gaps, until the count is reached.
-    /// This is what inference-perf calls `poisson`; its span varies around the duration. Its rate cannot vary.
+    /// Second by second: a Poisson number of requests, placed by rescaled exponential gaps, until the count is reached. inference-perf calls
+    /// this `poisson`; its span varies around the duration. Its rate cannot vary.
     PoissonPerSecond,
 }
 
@@ -238,7 +237,7 @@ pub enum Arrivals {
 pub enum Trace {
     /// In the profile itself, in order of time.
     Inline(Vec<TraceEntry>),
-    /// In a file, which the launcher reads before it sends the first request.
+    /// From a file, which the launcher reads before it sends the first request.
     File(TraceFile),
 }
 
@@ -255,7 +254,7 @@ pub struct TraceEntry {
     pub output: Option<u32>,
 }
 
-/// A file with a recorded request on each line. Times count from the first one.
+/// A file with one recorded request per line. Times count from the first request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceFile {

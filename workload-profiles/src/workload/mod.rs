@@ -77,17 +77,18 @@ pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
-    /// What the run does with it. Any other work than a load has no stages.
+    /// What the run does. Work other than a load has no stages.
     #[serde(default, skip_serializing_if = "Work::is_load")]
     pub work: Work,
-    /// The levels of vLLM's sleep mode, 1 and 2, whose sleep and wake a run that measures a start measures after its request. Empty: none.
+    /// The levels of vLLM's sleep mode, 1 and 2. A run that measures a start measures sleep and wake at these levels, after its request. Empty:
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleep_levels: Vec<u8>,
     /// The API that is called.
     pub api: Api,
     /// Whether answers are streamed. Without streams there is no TTFT, TPOT or ITL.
     pub streaming: bool,
-    /// The model that requests name; absent: the one that the server serves.
+    /// The model that requests name; absent: the model that the server reports.
     pub model: Option<String>,
     /// Header fields sent with every request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -97,10 +98,9 @@ pub struct Workload {
     /// Whether the texts of synthetic prompts are used again.
     #[serde(default)]
     pub prompts: PromptReuse,
-    /// The `tokenizer.json` of the model, with which prompts get exactly the requested length; absent: a prompt of n tokens has n
-    /// words.
+    /// The model's `tokenizer.json`, which gives prompts exactly the requested length; absent: a prompt of n tokens has n words.
     pub tokenizer: Option<FileSource>,
-    /// The text that prose is taken from; absent: the built-in one.
+    /// The source text for prose; absent: the built-in text.
     pub corpus: Option<FileSource>,
     /// Images in the messages; absent: none.
     pub images: Option<Images>,
@@ -112,14 +112,14 @@ pub struct Workload {
     pub sessions: Sessions,
     /// When the requests are sent. Stages run one after the other.
     pub stages: Vec<Stage>,
-    /// The MLPerf LoadGen tests whose phases are the stages; absent for any other load.
+    /// The MLPerf LoadGen tests. Their phases are the stages; absent for any other load.
     pub loadgen: Option<LoadGen>,
     /// How the answers are scored; absent: they are not.
     pub accuracy: Option<Accuracy>,
-    /// Which requests are in the figures.
+    /// Which requests the figures include.
     #[serde(default)]
     pub window: Window,
-    /// Clients that go away early; absent: none.
+    /// Clients that disconnect early; absent: none.
     pub abandonment: Option<Abandonment>,
     /// Tiny requests beside the load; absent: none.
     pub probes: Option<Probes>,
@@ -147,7 +147,7 @@ impl Workload {
         crds::json::read(text)
     }
 
-    /// A load with nothing else set: streamed, without headers, windows, bounds and stop rules.
+    /// A load with defaults for everything else: streamed, without headers, windows, bounds and stop rules.
     pub fn new(api: Api, requests: RequestSource, stages: Vec<Stage>) -> Workload {
         Workload {
             work: Work::Load,
@@ -176,7 +176,7 @@ impl Workload {
         }
     }
 
-    /// The start of a server, and its first answer: one short request is sent, whose TTFT ends the start.
+    /// The start of a server, and its first answer: the load is one short request. Its first token ends the start.
     pub fn startup() -> Workload {
         let first = Stage::new("first request", Load::Burst { count: 1, max_concurrency: None });
         let one_token = LengthDistribution::fixed(1);
@@ -184,17 +184,17 @@ impl Workload {
         Workload { work: Work::Startup, ..Workload::new(Api::Completions, requests, vec![first]) }
     }
 
-    /// The levels of the sleep mode that it measures of a server which is started for it: those that it names, else level 1 where the server
-    /// is started with its sleep mode, as llm-d-benchmark does. Empty: none.
+    /// The sleep levels to measure on a server that is started for this workload: the levels in the workload, else level 1 if the server is
+    /// started with its sleep mode, as in llm-d-benchmark. Empty: none.
     pub fn measured_sleep_levels(&self, server: &ManagedServer) -> Vec<u8> {
         match self.work {
-            // Neither port nor program matters.
+            // Port and program do not matter here.
             Work::Startup if self.sleep_levels.is_empty() && server.replica(0, 0, "").has_sleep_mode() => vec![1],
             _ => self.sleep_levels.clone(),
         }
     }
 
-    /// Why the sleep that it names cannot be measured of this server, in a sentence; `None`: nothing is known against it.
+    /// Why the requested sleep cannot be measured on this server, in a sentence; `None`: no reason is known.
     pub fn sleep_refusal(&self, server: &ManagedServer) -> Option<String> {
         let (levels, engine) = (&self.sleep_levels, server.engine.name());
         if levels.is_empty() || server.engine == ServerEngine::Custom {
@@ -215,8 +215,8 @@ impl Workload {
         ))
     }
 
-    /// The paths of the other files that it needs: traces, data sets, recordings, a tokenizer and a corpus. Those behind URLs are not
-    /// among them.
+    /// The paths of the other files that the workload needs: traces, data sets, recordings, a tokenizer and a corpus. Files behind URLs are
+    /// excluded.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let (folders, sources) = self.folders_and_sources();
         let local = sources.into_iter().filter_map(|(_, it)| match it {
@@ -226,7 +226,7 @@ impl Workload {
         folders.into_iter().chain(local)
     }
 
-    /// The files of [`Workload::files_mut`] that are paths or URLs, each with what it is.
+    /// The files of [`Workload::files_mut`] that are paths or URLs, each with a description.
     pub fn sources_mut(&mut self) -> Vec<(&'static str, &mut FileSource)> {
         self.folders_and_sources().1
     }
@@ -321,12 +321,12 @@ pub enum RequestSource {
         system_prompt_len: LengthDistribution,
         /// Length of the question in tokens.
         question_len: LengthDistribution,
-        /// Asked output length in tokens.
+        /// Requested output length in tokens.
         output_len: LengthDistribution,
-        /// Seed of the order and the texts, which are then the same in every run; absent: the run's.
+        /// Seed for order and texts, which are then the same in every run; absent: the run's seed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<Seed>,
-        /// Whether each prompt is a user who says it again in every turn, behind the turns before and their answers.
+        /// Whether each prompt is a user's text, repeated in every turn after the earlier turns and their answers.
         #[serde(default, skip_serializing_if = "is_false")]
         multi_turn: bool,
     },
@@ -335,14 +335,14 @@ pub enum RequestSource {
     /// Prompts that are made of the blocks that the trace of each stage names by hashes: equal hashes are equal texts.
     #[serde(rename_all = "camelCase")]
     TraceBlocks {
-        /// Tokens of a block; the last block of a prompt may be shorter.
+        /// Tokens per block; the last block of a prompt may be shorter.
         block_size: u32,
     },
     /// The rows of a file.
     DataSet(DataSet),
     /// Recorded sessions.
     Recorded(RecordedSessions),
-    /// Multiple-choice questions, whose answers are scored.
+    /// Multiple-choice questions with scored answers.
     Questions(Box<Questions>),
 }
 
@@ -357,7 +357,7 @@ impl RequestSource {
         RequestSource::Random { input, output, text, prefixes: Prefixes::default() }
     }
 
-    /// The form in which requests hold their prompts.
+    /// The form of the prompts in requests.
     pub fn form(&self) -> PromptForm {
         match self {
             RequestSource::Random { text, .. } => text.form(),

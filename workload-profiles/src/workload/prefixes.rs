@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Texts that prompts begin with. Each request, or each conversation, has one of them. Every text has the same content in all stages of a
-/// run, but for [`PromptReuse::PerStage`](super::PromptReuse::PerStage).
+/// Texts at the beginning of prompts. Each request, or each conversation, has one of them. Every text has the same content in all stages of
+/// a run, except for [`PromptReuse::PerStage`](super::PromptReuse::PerStage).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Prefixes {
-    /// Groups of prefixes of one length; empty: no prefix.
+    /// Groups of prefixes, each with one length; empty: no prefix.
     pub buckets: Vec<PrefixBucket>,
     /// How a request gets its prefix.
     pub choice: PrefixChoice,
-    /// Where the prefix stands.
+    /// Position of the prefix.
     pub place: PrefixPlace,
 }
 
@@ -38,19 +38,19 @@ pub enum PrefixChoice {
     EqualShares,
 }
 
-/// Where a prefix stands in a request.
+/// Position of a prefix in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PrefixPlace {
-    /// In the message of the user, or in the prompt, before the rest.
+    /// At the start of the user message, or of the prompt.
     #[default]
     Prompt,
-    /// In a message of the system of its own. A completion has the text before the rest.
+    /// In its own system message. In a completion, at the start of the prompt.
     System,
 }
 
 impl Prefixes {
-    /// One prefix of this length, which all requests share; none where the length is 0.
+    /// One prefix of this length, which all requests share; no prefix if the length is 0.
     pub fn shared(tokens: u32, place: PrefixPlace) -> Prefixes {
         if tokens == 0 {
             return Prefixes::default();
@@ -62,7 +62,7 @@ impl Prefixes {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no prefixes.
     pub fn is_empty(&self) -> bool {
         self.buckets.is_empty()
     }

@@ -1,8 +1,8 @@
-//! What prompts are made of, and in which form they are sent.
+//! The content of prompts, and the form in which they are sent.
 
 use serde::{Deserialize, Serialize};
 
-/// What prompts are made of.
+/// The content of prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PromptText {
@@ -10,12 +10,12 @@ pub enum PromptText {
     Words,
     /// A passage of English prose, from a random offset.
     Prose,
-    /// Token ids drawn at random and sent as such, so that the prompt has exactly the asked length. Completions only.
+    /// Random token ids, sent as ids, so that the prompt has exactly the requested length. Completions only.
     TokenIds(TokenIdRange),
 }
 
 impl PromptText {
-    /// The form in which a request holds such a prompt.
+    /// The form of such a prompt in a request.
     pub fn form(self) -> PromptForm {
         match self {
             PromptText::Words | PromptText::Prose => PromptForm::Text,
@@ -28,11 +28,10 @@ impl PromptText {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PromptReuse {
-    /// Each request of each stage, run and attempt has another text. Shared prefixes and their questions are the same in every
-    /// stage of a run.
+    /// Each request has a new text in each stage, run and attempt. Shared prefixes and their questions are the same in every stage of a run.
     #[default]
     Fresh,
-    /// Request i of a stage has the same text in every run with the same seed. Each stage has other texts, also of shared prefixes.
+    /// Request i of a stage has the same text in every run with the same seed. Texts differ between stages, including shared prefixes.
     PerStage,
     /// Request i has the same text in every stage and in every run with the same seed.
     Repeated,
@@ -47,7 +46,7 @@ pub enum PromptForm {
     Text,
     /// A list of token ids.
     TokenIds,
-    /// A list of chat messages, as JSON. A completion holds their texts, one after the other.
+    /// A list of chat messages, as JSON. A completion contains their concatenated texts.
     Messages,
 }
 
@@ -82,7 +81,7 @@ impl Default for TokenIdRange {
     }
 }
 
-/// The error for a range that holds no id.
+/// The error for a range without ids.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("min is {min}, above max, which is {max}; token ids are drawn from min to max")]
 pub struct TokenIdRangeError {

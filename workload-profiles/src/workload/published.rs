@@ -5,7 +5,7 @@
 pub struct Published {
     /// The name of the file, as a profile expects it.
     pub file: &'static str,
-    /// What to do to get the file, as the end of a sentence.
+    /// How to get the file, as the end of a sentence.
     pub get: &'static str,
 }
 

@@ -1,50 +1,50 @@
-//! Questions: multiple-choice questions in the form of MMLU, how they are asked, and how the answers are scored.
+//! Questions: multiple-choice questions in the form of MMLU, their prompts, and how the answers are scored.
 
 use serde::{Deserialize, Serialize};
 
 use super::FileSource;
 
-/// Questions with four choices, each asked once, in the order of the data.
+/// Questions with four choices. Each question is sent once, in the order of the data.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Questions {
     /// A file with questions, or a folder with files of each split.
     pub data: FileSource,
-    /// Which questions of a folder are asked.
+    /// Which questions of a folder are used.
     pub split: Split,
     /// A file, or a folder, with the questions that are shown as examples; absent: the split dev of the folder `data`.
     pub examples: Option<FileSource>,
     /// Examples before each question, of its own subject; 0 to 5.
     pub shots: u32,
-    /// The most tokens of a prompt by the workload's tokenizer: a question whose prompt would be longer has fewer examples. Absent: each
-    /// question has all of them.
+    /// Maximum tokens per prompt, by the workload's tokenizer: a question with a longer prompt has fewer examples. Absent: each question has
+    /// all examples.
     pub max_prompt_tokens: Option<u32>,
-    /// Whose prompt.
+    /// The project that defines the prompt.
     pub format: QuestionFormat,
-    /// What stands before the prompt; absent in other formats than [`QuestionFormat::Chat`].
+    /// The text before the prompt; only present with [`QuestionFormat::Chat`].
     pub instruction: Option<String>,
-    /// The subjects whose questions are asked; empty: all.
+    /// The subjects to use; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
-    /// The most questions, of which each subject has an equal share; absent: all.
+    /// Maximum questions, shared equally between the subjects; absent: all.
     pub total_limit: Option<u64>,
     /// How the letter of an answer is found.
     pub scoring: AnswerScoring,
-    /// The most tokens of an answer.
+    /// Maximum tokens of an answer.
     pub max_tokens: u32,
-    /// Whose table of domains.
+    /// The project that defines the table of domains.
     pub domains: Domains,
-    /// The least share of right answers with which the run passes, 0 to 1; absent: any.
+    /// Minimum share of right answers for the run to pass, 0 to 1; absent: no minimum.
     pub min_accuracy: Option<f64>,
     /// Whether the results have the counts of each subject and domain, and each answer.
     pub details: bool,
 }
 
 impl Questions {
-    /// The most questions that are read: twice those of MMLU's largest split.
+    /// Maximum questions to read: twice the size of MMLU's largest split.
     pub const MOST: u64 = 200_000;
-    /// The most examples before a question: MMLU has five of each subject.
+    /// Maximum examples before a question: MMLU has five of each subject.
     pub const MOST_SHOTS: u64 = 5;
 }
 
@@ -88,7 +88,7 @@ impl Split {
     }
 }
 
-/// Whose prompt.
+/// The project that defines the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QuestionFormat {
@@ -105,19 +105,19 @@ pub enum QuestionFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AnswerScoring {
-    /// By the most probable first token among this number of them, which each request asks for.
+    /// By the most probable first token among this number of tokens, which each request asks for.
     Logprobs(u32),
     /// In the generated text.
     Text,
 }
 
-/// Whose table of domains.
+/// The project that defines the table of domains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domains {
     /// That of the authors of MMLU.
     #[default]
     Original,
-    /// That of lm-evaluation-harness, which counts anatomy as STEM.
+    /// The table of lm-evaluation-harness, which counts anatomy as STEM.
     LmEval,
 }

@@ -19,8 +19,8 @@ pub enum Rate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RateShape {
-    /// Straight lines between these points, which are in order of time. Before the first point its rate applies, and after the last
-    /// point the rate of that. Two points at one time are a step.
+    /// Straight lines between these points, in order of time. Before the first point its rate applies, and after the last point the last rate.
+    /// Two points at the same time form a step.
     Points(Vec<RatePoint>),
     /// mean x (1 + amplitude x sin(2 pi (t + phase) / period)): load that rises and falls, as by day and night.
     #[serde(rename_all = "camelCase")]
@@ -29,7 +29,7 @@ pub enum RateShape {
         mean: RequestRate,
         /// The amplitude as a share of the mean: 0 to 1.
         amplitude: f64,
-        /// The time from one peak to the next.
+        /// The time between peaks.
         period: Span,
         /// The position in the period at the start of the stage. At 0 the rate is the mean and rises.
         phase: Span,
@@ -38,7 +38,7 @@ pub enum RateShape {
     /// `--ramp-up-strategy`.
     #[serde(rename_all = "camelCase")]
     RampUp {
-        /// How the rate goes from one to the other.
+        /// How the rate changes between both.
         strategy: RampUpStrategy,
         /// The rate of the first request.
         from: RequestRate,
@@ -59,7 +59,7 @@ pub struct MeasuredRate {
     pub to: RateBound,
     /// The position: 0 to 1.
     pub position: f64,
-    /// How rates lie between both.
+    /// How rates are spaced between both.
     pub spacing: Spacing,
 }
 
@@ -71,8 +71,8 @@ pub enum RateBound {
     Rate(RequestRate),
     /// Successful requests of this stage per second, from its start to the end of its last request. Stages count from 0.
     Throughput(u32),
-    /// How fast this stage's requests ended: while it runs, the requests under way are counted every 0.5 s. Each time that they
-    /// are fewer than before gives a rate, and this is the percentile of these rates.
+    /// How fast this stage's requests ended: the requests in flight are counted every 0.5 s. Each decrease gives a rate, and this is the
+    /// percentile of these rates.
     #[serde(rename_all = "camelCase")]
     Drain {
         /// The stage, from 0.
@@ -82,7 +82,7 @@ pub enum RateBound {
     },
 }
 
-/// How rates lie between two others.
+/// How rates are spaced between two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Spacing {
@@ -102,7 +102,7 @@ pub struct RatePoint {
     pub rate: f64,
 }
 
-/// How a ramp goes from one rate to the other.
+/// How a ramp changes from one rate to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RampUpStrategy {
@@ -119,7 +119,7 @@ impl From<RequestRate> for Rate {
 }
 
 impl Rate {
-    /// The highest rate; one request per second where the rate is always 0.
+    /// The highest rate; one request per second if the rate is always 0.
     pub fn peak(&self) -> RequestRate {
         let peak = match self {
             Rate::Steady(rate) => return *rate,
@@ -133,8 +133,7 @@ impl Rate {
         RequestRate::try_from(peak).unwrap_or_else(|_| RequestRate::try_from(1.0).expect("1 is a rate"))
     }
 
-    /// The mean number of requests that are due until a time: the integral of the rate from 0. `None` where the rate is not a
-    /// function of time.
+    /// The mean number of requests due before a time: the integral of the rate from 0. `None` if the rate is not a function of time.
     pub fn requests_until(&self, seconds: f64) -> Option<f64> {
         TimeChange::from_rate(self).map(|it| it.requests_until(seconds))
     }
@@ -160,7 +159,7 @@ fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> 
         RampUpStrategy::Linear => ratio.ln() / (to - from),
         RampUpStrategy::Exponential => (1.0 / from - 1.0 / to) / ratio.ln(),
     };
-    // The trapezoidal rule counts both ends half, but the gaps hold both in full.
+    // The trapezoidal rule counts both ends half, but the gaps include both in full.
     (count - 1) as f64 * gap + f64::midpoint(1.0 / from, 1.0 / to)
 }
 

@@ -1,4 +1,4 @@
-//! Sessions that were recorded from a real application, whose requests form a graph.
+//! Sessions recorded from a real application. Their requests form a graph.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{AcrossStages, FileSource};
 
-/// Sessions from files. Their requests, the order of these, and the times between them are those of the recording. A stage sends each
-/// session once, and ends when none is left. A stage that asks for more sessions than are left is refused before the load.
+/// Sessions from files. Requests, their order, and the times between them come from the recording. A stage sends each session once, and
+/// ends when no session is left. A stage that needs more sessions than are left is refused before the load.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -19,19 +19,19 @@ pub struct RecordedSessions {
     pub format: RecordedFormat,
     /// The longest time between a request and the requests that it follows.
     pub max_wait: Span,
-    /// The longest time in which nothing happens in a recording; longer ones are shortened. Absent: no limit.
+    /// Maximum idle time in a recording; longer idle times are shortened. Absent: no limit.
     pub max_idle: Option<Span>,
     /// Which times of the recording are kept.
     pub waits: RecordedWaits,
-    /// Whether a prompt holds the answers of this run in place of the recorded ones.
+    /// Whether a prompt contains this run's answers instead of the recorded ones.
     pub answers: RecordedAnswers,
-    /// The most tokens of an answer whose length was not recorded.
+    /// Output tokens for an answer without a recorded length.
     pub default_output: u32,
-    /// The number of sessions; further ones are copies. Absent: those of the files.
+    /// The number of sessions; additional sessions are copies. Absent: the sessions in the files.
     pub duplicate_to: Option<u32>,
-    /// Whether each session begins with a text of its own, so that no two sessions share a prefix.
+    /// Whether each session begins with its own text, so that no two sessions share a prefix.
     pub unique: bool,
-    /// How requests are sent whose recorded answer calls tools.
+    /// How to send requests with a recorded answer that calls tools.
     pub tool_calls: RecordedToolCalls,
     /// Which sessions are used: a text that [`Filter::parse`](crate::filter::Filter::parse) reads, over a record with `session_id`,
     /// `models`, `max_tokens`, the most tokens of prompt and answer of a request, `total_tokens` and `num_turns`, the number of
@@ -51,7 +51,7 @@ pub struct RecordedSessions {
 pub enum RecordedFiles {
     /// Every `.json` and `.jsonl` file of a folder, in order of their names.
     Folder(PathBuf),
-    /// Files, in this order. The last part of a path may hold `*` and `?`.
+    /// Files, in this order. The last part of a path may contain `*` and `?`.
     Files(Vec<FileSource>),
 }
 
@@ -64,7 +64,7 @@ pub enum RecordedFormat {
     /// Weka's traces of agents: lengths and hashes of blocks.
     #[serde(rename_all = "camelCase")]
     Weka {
-        /// Tokens of a block where a record does not say it.
+        /// Tokens per block, if a record does not contain the number.
         block_size: u32,
     },
 }
@@ -73,35 +73,34 @@ pub enum RecordedFormat {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordedWaits {
-    /// The time between the end of what a request follows and its own start.
+    /// The time between the end of a request's predecessors and its own start.
     #[default]
     All,
     /// Only the time that the recording calls think time.
     ThinkTime,
-    /// None: a request is sent as soon as those that it follows have ended.
+    /// None: a request is sent as soon as its predecessors have ended.
     Nothing,
 }
 
-/// The answers that later prompts of a recorded session hold.
+/// The source of the answers in later prompts of a recorded session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordedAnswers {
-    /// Those that the server gave in this run.
+    /// The server's answers from this run.
     #[default]
     Server,
-    /// Those that the server gave in this run; the recorded one in place of an answer that calls a tool with arguments that are not
-    /// JSON.
+    /// The server's answers from this run. If an answer calls a tool with arguments that are not JSON, the recorded answer replaces it.
     ServerUnlessMalformed,
-    /// Those of the recording.
+    /// The recorded answers.
     Recorded,
 }
 
-/// How requests are sent whose recorded answer calls tools. Their later requests hold the results of these calls.
+/// How to send requests with a recorded answer that calls tools. Their later requests contain the results of these calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RecordedToolCalls {
-    /// Whether the request demands a call: of the recorded function where the recording has one call of a function that the request
-    /// offers, else of any function.
+    /// Whether the request demands a call: of the recorded function if the recording has one call and the request offers that function, else of
+    /// any function.
     pub forced: bool,
     /// Whether the answer may end before its recorded length and pass it: up to four times that length, and at least up to 4,096
     /// tokens. A call that is cut off is not valid JSON.

@@ -1,4 +1,4 @@
-//! What the columns of data sets are called, by what they hold. Of several names the first that a file has counts.
+//! The usual column names in data sets, by role. The first name that a file has is used.
 
 use super::PromptForm;
 
@@ -7,14 +7,14 @@ pub const TOKENS: &[&str] =
     &["tok_input", "input_token_ids", "input_tokens", "tokenized_input", "input_ids", "prompt_token_ids"];
 /// Prompts as text.
 pub const TEXT: &[&str] = &["input", "text_input", "prompt", "question", "text"];
-/// What is expected of an answer.
+/// The expected answer.
 pub const EXPECTED: &[&str] = &["output", "gt_output", "ground_truth", "target", "answer", "highlights", "response"];
 /// Conversations.
 pub const CHAT: &[&str] = &["messages", "conversations"];
 /// The length of an answer in tokens.
 pub const OUTPUT_LENGTH: &[&str] = &["max_tokens", "output_len", "tok_output_length"];
 
-/// The names of a column of prompts in this form.
+/// The usual names of a prompt column in this form.
 pub fn prompts(form: PromptForm) -> &'static [&'static str] {
     match form {
         PromptForm::Text => TEXT,

@@ -20,10 +20,10 @@ const LAUNCHER_FIELDS: [&str; 12] = [
     "stream",
     "stream_options",
 ];
-/// The most bytes of all further fields as JSON: every request carries them.
+/// Maximum bytes of all further fields as JSON: every request carries them.
 const MAX_EXTRA_BYTES: usize = 64 << 10;
 
-/// How the server is to generate. The server decides about everything that is left out.
+/// How the server generates. The server decides everything that is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sampling {
@@ -32,7 +32,7 @@ pub struct Sampling {
     /// The least number of tokens; for a request with a lower output length, that length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_tokens: Option<u32>,
-    /// The field that holds the requested output length of a chat.
+    /// The field with the requested output length of a chat.
     #[serde(skip_serializing_if = "LengthField::is_default")]
     pub length_field: LengthField,
     /// Further fields of the body, sent unchanged: `temperature`, `top_p`, `stop` and others that the server knows.
@@ -48,7 +48,7 @@ impl Sampling {
     }
 }
 
-/// The field that holds the requested output length. A completion only has `max_tokens`.
+/// The field with the requested output length. A completion only has `max_tokens`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LengthField {
@@ -57,7 +57,7 @@ pub enum LengthField {
     MaxTokens,
     /// `max_completion_tokens`, the later name for chats.
     MaxCompletionTokens,
-    /// None: the server decides, and the output lengths of the requests are not used.
+    /// No field: the server decides, and the requests' output lengths are not used.
     NotSent,
 }
 
@@ -67,7 +67,7 @@ impl LengthField {
     }
 }
 
-/// Further fields of a request's body: none that the launcher writes itself, and at most 64 KiB.
+/// Further fields of a request's body, at most 64 KiB. Fields that the launcher writes itself are not allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Value>", into = "BTreeMap<String, Value>")]
 pub struct Extra(BTreeMap<String, Value>);
@@ -90,7 +90,7 @@ pub enum ExtraError {
 }
 
 impl Extra {
-    /// Whether there is none.
+    /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -3,8 +3,8 @@
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Ends a stage, or the load, when requests fail too often. Each stage counts anew. Requests that were cancelled, that their client left
-/// or that were incomplete when the stage ended do not count. The requests under way may end within the grace of the stage.
+/// Ends a stage, or the load, when requests fail too often. Each stage counts from zero. Cancelled requests, requests that their client
+/// left, and requests that were incomplete at the end of the stage do not count. Requests in flight may end within the stage's grace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StopRule {
@@ -28,7 +28,7 @@ pub enum Hit {
     Status(u16),
     /// A request that ended by a timeout.
     TimedOut,
-    /// A request whose first token came later than this after it was sent, or never.
+    /// A request with no first token within this time after it was sent.
     TtftAbove(Span),
     /// A request that took longer than this.
     LatencyAbove(Span),
@@ -40,7 +40,7 @@ pub enum Hit {
 pub enum HitLimit {
     /// At this number of hits.
     Count(u64),
-    /// At this number of hits one after the other.
+    /// After this number of consecutive hits.
     InARow(u64),
     /// When the share of hits among the last `of` requests reaches `share`; not before there were `of` requests.
     #[serde(rename_all = "camelCase")]

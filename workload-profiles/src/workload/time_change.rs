@@ -1,4 +1,4 @@
-//! The integral of a rate over time, and its inverse. The only place that turns a rate into a number of requests or a time.
+//! The integral of a rate over time, and its inverse. Only this module converts a rate into a number of requests or a time.
 //!
 //! For a rate that varies, arrivals are drawn for one request per second, and the x-th second of that process becomes the time at
 //! which the integrated rate reaches x. An arrival process changed in this way has the rate r(t) and, for exponential gaps, is the
@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 
 use super::rate::{Rate, RatePoint, RateShape};
 
-/// Steps of the search for a time on a sinusoid: each halves an interval, if nothing better, until it is exact.
+/// Maximum steps of the search for a time on a sinusoid: each step at least halves the interval, until the result is exact.
 const MAX_STEPS: usize = 64;
 
 /// The integral of a rate, and its inverse.
@@ -43,7 +43,7 @@ pub struct Line {
 }
 
 impl TimeChange {
-    /// `None` where the rate is not a function of time.
+    /// `None` if the rate is not a function of time.
     pub fn from_rate(rate: &Rate) -> Option<TimeChange> {
         Some(match rate {
             Rate::Steady(rate) => TimeChange::Steady(rate.per_second()),
@@ -73,7 +73,7 @@ impl TimeChange {
         }
     }
 
-    /// The time in seconds at which the integral reaches `requests`; infinite where it never does.
+    /// The time in seconds at which the integral reaches `requests`; infinite if it never does.
     pub fn time_of(&self, requests: f64) -> f64 {
         match self {
             TimeChange::Steady(rate) => requests / rate,
@@ -88,7 +88,7 @@ impl TimeChange {
         }
     }
 
-    /// The time within the first period of a sinusoid: Newton's method, and halving where that leaves the interval.
+    /// The time within the first period of a sinusoid: Newton's method, or bisection if Newton's step leaves the interval.
     fn search(&self, requests: f64, period: f64) -> f64 {
         let TimeChange::Sinusoid { mean, amplitude, phase, .. } = self else { return 0.0 };
         let (mut low, mut high) = (0.0, period);
@@ -103,7 +103,7 @@ impl TimeChange {
             let rate = mean * (1.0 + amplitude * (TAU * (at + phase) / period).sin());
             let newton = at - error / rate;
             let next = if newton > low && newton < high { newton } else { f64::midpoint(low, high) };
-            // A tenth of a nanosecond is nothing in a schedule.
+            // A tenth of a nanosecond does not matter in a schedule.
             if (next - at).abs() < 1e-10 {
                 return next;
             }
@@ -129,7 +129,7 @@ impl Line {
     }
 }
 
-/// The last line for which `holds` is true, else the first line.
+/// The last line that fulfils `holds`, else the first line.
 fn line_at(lines: &[Line], holds: impl Fn(&Line) -> bool) -> Option<&Line> {
     lines.get(lines.partition_point(holds).saturating_sub(1))
 }
@@ -142,7 +142,7 @@ fn lines(points: &[RatePoint]) -> Vec<Line> {
     let mut before = rate(first) * at(first);
     for pair in points.windows(2) {
         let length = at(&pair[1]) - at(&pair[0]);
-        // Two points of one time are a step: no line is between them.
+        // Two points at the same time form a step: there is no line between them.
         if length > 0.0 {
             let slope = (rate(&pair[1]) - rate(&pair[0])) / length;
             lines.push(Line { start: at(&pair[0]), before, rate: rate(&pair[0]), slope });

@@ -13,7 +13,7 @@ pub struct Timeouts {
     /// Making a connection: name resolution, TCP and TLS.
     #[serde(deserialize_with = "above_zero")]
     pub connect: Span,
-    /// From sending to the first event with a token. The head of the response does not end it: servers send the head at once.
+    /// From sending to the first event with a token. The response head does not end it: servers send the head immediately.
     #[serde(deserialize_with = "some_above_zero")]
     pub first_token: Option<Span>,
     /// Between two events with a token, and from the last such event to the end of the stream.

@@ -1,4 +1,4 @@
-//! Classes of requests, which differ in the model, the header fields or the body.
+//! Classes of requests. They differ in the model, the header fields or the body.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 
-/// Classes of requests. Each request belongs to one of them, and all turns of a session to the same. The report has the figures of each.
+/// Classes of requests. Each request belongs to one class, and all turns of a session to the same class. The report contains the figures of
+/// each class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrafficClasses {
@@ -17,8 +18,8 @@ pub struct TrafficClasses {
 }
 
 impl TrafficClasses {
-    /// The classes of [`Assignment::RoundRobin`], by index, in the order of their turns, which begin again after the last one; empty
-    /// without classes. At most 100,000 turns: where the weights give a longer cycle, its beginning repeats.
+    /// One cycle of [`Assignment::RoundRobin`]: the classes by index, in order; empty without classes. At most 100,000 turns: if the weights
+    /// need a longer cycle, its beginning repeats.
     pub fn turns(&self) -> Vec<u16> {
         let whole: f64 = self.classes.iter().map(|it| it.weight).sum();
         let mut credits = vec![0.0_f64; self.classes.len()];
@@ -27,12 +28,12 @@ impl TrafficClasses {
             for (credit, class) in credits.iter_mut().zip(&self.classes) {
                 *credit += class.weight;
             }
-            // The first one of those with the most credit.
+            // The first class with the highest credit.
             let next = (0..credits.len()).reduce(|best, it| if credits[it] > credits[best] { it } else { best });
             let Some((next, index)) = next.and_then(|it| Some((it, u16::try_from(it).ok()?))) else { break };
             credits[next] -= whole;
             turns.push(index);
-            // Weights such as 0.2 leave rounding errors.
+            // Weights such as 0.2 cause rounding errors.
             if credits.iter().all(|it| it.abs() < whole * 1e-9) {
                 break;
             }
@@ -46,7 +47,7 @@ impl TrafficClasses {
     }
 }
 
-/// The most turns that are kept.
+/// Maximum turns that are kept.
 const MAX_TURNS: usize = 100_000;
 
 /// A class of requests.
@@ -58,14 +59,14 @@ pub struct TrafficClass {
     pub name: String,
     /// Its share of the requests: this weight / the sum of all weights. Above 0.
     pub weight: f64,
-    /// The model that its requests name, such as a LoRA adapter; absent: that of the workload.
+    /// The model that its requests name, such as a LoRA adapter; absent: the workload's model.
     pub model: Option<String>,
-    /// Header fields beside those of the workload.
+    /// Header fields in addition to the workload's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The most tokens of an answer; absent: those of the request.
+    /// Maximum tokens of an answer; absent: the request's own length.
     pub output: Option<u32>,
-    /// Fields of the body beside those of the workload.
+    /// Fields of the body in addition to the workload's.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -77,7 +78,7 @@ pub enum Assignment {
     /// Drawn for each request by the weights.
     #[default]
     Random,
-    /// The classes take turns, each as often as its weight says: weights of 1, 3 and 1 give 1, 3 and 1 of every 5 requests.
+    /// The classes take turns in proportion to their weights: weights of 1, 3 and 1 give 1, 3 and 1 of every 5 requests.
     RoundRobin,
 }
 

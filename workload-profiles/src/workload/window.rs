@@ -1,9 +1,9 @@
-//! Which requests are in the figures.
+//! Which requests the figures include.
 
 use serde::{Deserialize, Serialize};
 
-/// Which requests of a stage are in its figures. The window of a stage begins after its warm-up and ends before its cool-down;
-/// the requests of these two are never in the figures.
+/// Which requests of a stage its figures include. The window of a stage begins after its warm-up and ends before its cool-down. Requests of
+/// warm-up and cool-down are never included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Window {

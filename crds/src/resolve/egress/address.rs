@@ -1,8 +1,8 @@
-//! What kind of address an address is, and which IPv4 addresses an IPv6 address leads to.
+//! Classifies an address, and finds the IPv4 addresses that an IPv6 address leads to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What a launcher in a cluster does not call.
+/// Addresses that a launcher in a cluster does not call.
 pub(super) const CLUSTER_BLOCKED: [&str; 14] = [
     "0.0.0.0/8",
     "127.0.0.0/8",
@@ -20,7 +20,7 @@ pub(super) const CLUSTER_BLOCKED: [&str; 14] = [
     "fd20:ce::254/128",
 ];
 
-/// Metadata services of clouds that have no link-local address: Alibaba's, Azure's, Oracle's, and those of Amazon and Google for IPv6.
+/// Cloud metadata services without a link-local address: Alibaba, Azure and Oracle, and the IPv6 ones of Amazon and Google.
 const METADATA: [IpAddr; 5] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
@@ -33,7 +33,7 @@ pub(super) const LOOPBACK: &str = "loopback, the launcher's own pod";
 /// Linux takes these addresses for its own.
 pub(super) const THIS_NETWORK: &str = "in 0.0.0.0/8, which leads to the launcher's own pod";
 
-/// What an address is in words, where it is no usual one. It follows "which is".
+/// Describes a special address; `None` for a usual address. The text follows "which is".
 pub(super) fn kind(ip: IpAddr) -> Option<&'static str> {
     if METADATA.contains(&ip) {
         return Some("a metadata service of a cloud");

@@ -14,33 +14,33 @@ use super::FieldError;
 use crate::wording::quoted;
 use address::{forms, kind};
 
-/// The most entries of a list: a check of an address goes through all of them.
+/// Maximum entries per list: each check of an address reads all of them.
 const MAX_ENTRIES: usize = 256;
 /// The longest name that DNS allows, in bytes.
 const MAX_NAME: usize = 253;
 
-/// Where the launcher may not connect. What [`is_never_called`] names is refused in any case.
+/// Addresses that the launcher may not connect to. Addresses that [`is_never_called`] names are always refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Egress {
     /// Networks in CIDR notation, such as `10.96.0.0/12`, and single addresses. At most 256.
     #[serde(default)]
     pub blocked: Vec<String>,
-    /// What may be called although its address is in `blocked`: a name of a host, `*.` and the end of names, an address, or a network.
-    /// At most 256. A list without entries excepts nothing; it does not limit the hosts that are called.
+    /// Exceptions to `blocked`: a host name, `*.` and a domain suffix, an address, or a network. At most 256. An empty list makes no
+    /// exceptions; it does not limit which hosts may be called.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
 }
 
 impl Egress {
-    /// What no launcher in a cluster has to call: its own pod, link-local addresses, and metadata services of clouds. The launcher adds
-    /// the address of the API server.
+    /// Addresses that no launcher in a cluster needs: its own pod, link-local addresses, and cloud metadata services. The launcher adds the
+    /// address of the API server.
     pub fn cluster_default() -> Egress {
         let blocked = address::CLUSTER_BLOCKED.iter().map(|it| (*it).to_owned()).collect();
         Egress { blocked, allowed_hosts: Vec::new() }
     }
 
-    /// The lists as they are applied. `field`: where the lists stand, such as `egress`.
+    /// The lists in parsed form. `field`: the path of the lists, such as `egress`.
     ///
     /// # Errors
     /// Every entry that cannot be used.
@@ -96,8 +96,8 @@ impl EgressRules {
         EgressRules { api_server: api_server.map(|it| it.to_canonical()), ..self }
     }
 
-    /// Why this address of a host may not be called; `None`: it may. An IPv6 address that leads to an IPv4 address, such as one
-    /// for NAT64, is checked as both.
+    /// Why this address of a host may not be called; `None`: it may. An IPv6 address that leads to an IPv4 address, such as a NAT64 address, is
+    /// checked as both.
     pub fn refusal(&self, host: &str, ip: IpAddr) -> Option<Refusal> {
         let never = is_never_called(ip);
         if never.is_some() {
@@ -134,7 +134,7 @@ impl EgressRules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     ip: IpAddr,
-    /// Where it leads to, if that is another address.
+    /// The address that it leads to, or the address itself.
     form: IpAddr,
     why: String,
 }
@@ -150,8 +150,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why an address is called neither in a cluster nor elsewhere: it is link-local, of a metadata service, multicast, broadcast or
-/// unspecified. `None`: it may be called unless an [`Egress`] blocks it.
+/// Why an address is never called, inside or outside a cluster: it is link-local, multicast, broadcast or unspecified, or belongs to a
+/// metadata service. `None`: it may be called unless an [`Egress`] blocks it.
 pub fn is_never_called(ip: IpAddr) -> Option<Refusal> {
     let ip = ip.to_canonical();
     let never = |form: IpAddr| kind(form).filter(|it| *it != address::LOOPBACK && *it != address::THIS_NETWORK);

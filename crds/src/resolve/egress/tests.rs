@@ -1,6 +1,6 @@
 use super::*;
 
-/// The rules of a cluster whose API server is 10.96.0.1.
+/// The egress rules of a cluster with its API server at 10.96.0.1.
 fn cluster(blocked: &[&str], allowed: &[&str]) -> EgressRules {
     let mut egress = Egress::cluster_default();
     egress.blocked.extend(blocked.iter().map(|it| (*it).to_owned()));

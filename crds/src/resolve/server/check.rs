@@ -1,4 +1,4 @@
-//! Checks what a spec says of a managed server, and fills in what it leaves out.
+//! Checks the spec's description of a managed server, and fills in its defaults.
 
 use super::{
     cluster, command_line, devices,
@@ -15,14 +15,14 @@ use crate::{
 /// The same as [`resolve`] for a server alone.
 ///
 /// # Errors
-/// Every field that is wrong, at once.
+/// All wrong fields.
 pub fn resolve_server(server: &Server, place: Place) -> Result<ManagedServer, Vec<FieldError>> {
     let mut errors = Errors::default();
     let managed = resolve(server, place, &mut errors);
     errors.none_or(managed)
 }
 
-/// Checks what a spec says of a managed server, and fills in what it leaves out.
+/// Checks the spec's description of a managed server, and fills in its defaults.
 pub(in crate::resolve) fn resolve(server: &Server, place: Place, errors: &mut Errors) -> ManagedServer {
     let defaults = effective::server(server);
     check_place(server, place, errors);
@@ -55,7 +55,8 @@ pub(in crate::resolve) fn resolve(server: &Server, place: Place, errors: &mut Er
     }
 }
 
-/// What only one of the places has. `image`, `resources`, `scheduling` and the like do not disturb a laptop: one file serves both.
+/// Refuses fields that only apply to the other place. `image`, `resources`, `scheduling` and similar fields are accepted on a laptop, so
+/// that one file works in both.
 fn check_place(server: &Server, place: Place, errors: &mut Errors) {
     let name = server.engine.name();
     match place {
@@ -151,7 +152,7 @@ pub(super) fn is_path(model: &str) -> bool {
     model.starts_with(['/', '.', '~'])
 }
 
-/// The model as the engine is given it.
+/// The model as the engine receives it.
 fn model(server: &Server, errors: &mut Errors) -> Option<String> {
     let field = format!("{FIELD}.model");
     if let (Some(_), Some(_)) = (&server.model, &server.model_claim) {
@@ -194,7 +195,7 @@ fn model(server: &Server, errors: &mut Errors) -> Option<String> {
     model
 }
 
-/// The name under which a server surely serves its model; `None`: it has to be asked.
+/// The name under which a server certainly serves its model; `None`: the server has to be queried.
 pub(in crate::resolve) fn served_model(server: &Server) -> Option<String> {
     if server.engine.row().model.is_none() || command_line::names_served_model(server) {
         return None;

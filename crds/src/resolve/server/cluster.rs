@@ -1,4 +1,4 @@
-//! What a managed server is called and how it is reached in a cluster.
+//! Names and addresses of a managed server in a cluster.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -14,17 +14,17 @@ use crate::{
     wording::quoted,
 };
 
-/// How many bytes of the hash of a description are in the names of a shared server.
+/// How many bytes of the description's hash appear in the names of a shared server.
 const KEY_BYTES: usize = 5;
 
-/// What the objects of a managed server are called.
+/// The names of a managed server's objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerNames {
-    /// Its Deployment, and the Service that the load goes to.
+    /// Its Deployment, and the Service that receives the load.
     pub server: String,
     /// The Service that leads to each of its pods, for the requests that are spread over them and for their metrics.
     pub pods: String,
-    /// A hash of the description of a server that runs share; `None`: it belongs to its run alone.
+    /// A hash of the server description, for a server that several runs share; `None`: it belongs to one run.
     pub key: Option<String>,
 }
 
@@ -39,13 +39,13 @@ impl ServerNames {
         ServerNames { server: format!("{stem}-server"), pods: format!("{stem}-pods"), key }
     }
 
-    /// The base URL that the load goes to.
+    /// The base URL for the load.
     pub fn url(&self, namespace: &str, server: &Server, settings: &Settings) -> String {
         format!("http://{}:{}", host(&self.server, namespace, settings), effective::server(server).port)
     }
 }
 
-/// The image that a server runs from: that of launchers for a simulator without one.
+/// The image of a server. A simulator without an image uses the launcher's image.
 pub fn server_image<'a>(server: &'a Server, settings: &'a Settings) -> &'a str {
     server.image.as_deref().unwrap_or(&settings.launcher_image)
 }
@@ -61,17 +61,18 @@ fn key(server: &Server, settings: &Settings) -> String {
     let mut whole = server.clone();
     whole.image = Some(server_image(server, settings).to_owned());
     (whole.replicas, whole.port) = (Some(defaults.replicas), Some(defaults.port));
-    // The default is left out, so that one that was started before there were wrappers is still used: its log is then missed, and that is said.
+    // The default is left out, so that servers started before wrappers existed are still used. Their log is then missing, and a message says
+    // so.
     whole.wrapper = None;
     let unwritten = effective::server(&whole).wrapper;
     whole.wrapper = Some(defaults.wrapper).filter(|it| *it != unwritten);
-    // Who distributes the requests, and how long the server lives, changes nothing in it.
+    // The distribution and the lifecycle do not change the server itself.
     (whole.distribution, whole.lifecycle) = (None, None);
     let text = serde_json::to_vec(&whole).expect("a description holds texts, numbers, lists and maps of them");
     hex(&Sha256::digest(text)[..KEY_BYTES])
 }
 
-/// Where the metrics of each of several replicas are read; `None` for one, whose metrics are those of the target.
+/// Where the metrics of each replica are read; `None` for one replica: the target's metrics are read.
 pub(in crate::resolve) fn metrics(
     run: &RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -83,19 +84,19 @@ pub(in crate::resolve) fn metrics(
     Some(vec![MetricsEndpoint { url, kind: server.engine.row().metrics_kind }])
 }
 
-/// The replicas of a server in a cluster, each of which the launcher calls at its own address.
+/// The replicas of a server in a cluster. The launcher calls each at its own address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerReplicas {
-    /// The base URL of the Service whose name has the addresses of all of them.
+    /// The base URL of the Service. Its name resolves to the addresses of all replicas.
     pub url: String,
     /// How many there are, from 2 to 64.
     pub count: u32,
-    /// Which of them a request goes to.
+    /// Which replica receives a request.
     pub distribution: Distribution,
 }
 
-/// The replicas that the launcher spreads its requests over; `None`: there is one.
+/// The replicas that the launcher distributes its requests over; `None`: there is only one.
 pub(in crate::resolve) fn replicas(
     run: &RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -109,7 +110,7 @@ pub(in crate::resolve) fn replicas(
     Some(all).filter(|it| it.count > 1)
 }
 
-/// The name of the Service, which the launcher may call wherever the installation blocks the networks of the cluster.
+/// The host name of the Service. The launcher may call it even if the installation blocks the cluster's networks.
 pub(in crate::resolve) fn called_host(
     run: &RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -120,7 +121,7 @@ pub(in crate::resolve) fn called_host(
     Some([&names.server, &names.pods].map(|it| host(it, &run.namespace, settings)))
 }
 
-/// What cannot be had in a cluster.
+/// Refuses fields that a cluster does not support.
 pub(super) fn check(server: &Server, errors: &mut Errors) {
     let lists = [("command", &server.command), ("args", &server.args)];
     let texts = lists.into_iter().flat_map(|(field, texts)| texts.iter().map(move |text| (field.to_owned(), text)));
@@ -132,7 +133,7 @@ pub(super) fn check(server: &Server, errors: &mut Errors) {
     }
 }
 
-/// What a run with a server cannot have besides.
+/// Refuses further fields of a run that do not work with a managed server.
 pub(in crate::resolve) fn check_run(run: &RunIdentity, spec: &BenchmarkRunSpec, errors: &mut Errors) {
     if managed_server(spec).is_some() && !run.namespace.is_empty() && spec.queue_name.is_some() {
         let remedy = "the queue would admit the launcher alone, after the server has taken its GPUs; take queueName or \

@@ -1,4 +1,4 @@
-//! The fields of a managed server as arguments of its engine.
+//! Turns the fields of a managed server into arguments of its engine.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::{
 
 /// The longest name of an option and of a variable, in characters.
 const MAX_NAME: usize = 128;
-/// The most GPUs that one copy of a model is spread over.
+/// Maximum GPUs that one copy of a model is spread over.
 const MAX_GPUS: u32 = 1024;
 
 /// The fields that become options of engines.
 const FIELDS: [&str; 7] =
     ["tensorParallelSize", "maxModelLen", "maxNumSeqs", "gpuMemoryUtilization", "dtype", "quantization", "loadFormat"];
 
-/// What is started, without the options for model, address and port.
+/// The command to start, without the options for model, address and port.
 #[derive(Default)]
 pub(super) struct CommandLine {
     pub(super) command: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) struct CommandLine {
     pub(super) unknown: Vec<String>,
 }
 
-/// `gpus`: how many a replica has, where the spec says so.
+/// `gpus`: GPUs per replica, if the spec contains the number.
 pub(super) fn build(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> CommandLine {
     check_texts(server, errors);
     let written = written_options(server);
@@ -57,7 +57,7 @@ pub(super) fn names_model(server: &Server) -> bool {
     models.chain(["config"]).any(|it| written.contains_key(it))
 }
 
-/// Whether config or args give the model another name, or name a file that may.
+/// Whether config or args set another name for the model, or name a file that may set one.
 pub(super) fn names_served_model(server: &Server) -> bool {
     let written = written_options(server);
     ["served-model-name", "config"].iter().any(|it| written.contains_key(*it))
@@ -71,7 +71,7 @@ fn command(server: &Server) -> Vec<String> {
     if server.command.is_empty() { default.iter().map(|it| (*it).to_owned()).collect() } else { server.command.clone() }
 }
 
-/// The options of config and args under their one name, and where each is written.
+/// The options from config and args under their canonical names, and where each is written.
 fn written_options(server: &Server) -> BTreeMap<String, Vec<&'static str>> {
     let mut found: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
     let mut add = |name: &str, place| {
@@ -95,7 +95,7 @@ fn written_options(server: &Server) -> BTreeMap<String, Vec<&'static str>> {
     found
 }
 
-/// No option is given twice, and none that Benchwright itself gives.
+/// Refuses options that are given twice, and options that Benchwright sets itself.
 fn check_options(server: &Server, written: &BTreeMap<String, Vec<&'static str>>, errors: &mut Errors) {
     for (name, places) in written {
         let positive = name.strip_prefix("no-").unwrap_or(name);
@@ -220,9 +220,9 @@ fn tensor_parallel(
     }
 }
 
-/// Over how many GPUs a copy of the model is spread, and how many copies a replica has, as far as fields and config say; else 1.
+/// Number of GPUs per copy of the model, and copies per replica, as far as fields and config set them; else 1.
 pub(super) fn parallelism(server: &Server, gpus: Option<u32>) -> [u32; 2] {
-    // What is wrong with the fields was reported where the arguments were made of them.
+    // Errors in these fields were already reported when the arguments were built.
     let tensor = tensor_parallel(server, gpus, &written_options(server), &mut Errors::default());
     [tensor.unwrap_or_else(|| configured(server, "tensor-parallel-size")), configured(server, "data-parallel-size")]
 }
@@ -280,7 +280,7 @@ fn option(engine: ServerEngine, written: &str, value: &AnyValue, errors: &mut Er
     }
 }
 
-/// The schema says the same, but not of NUL, with which no process can be started.
+/// The schema checks the same, except for NUL, which no process argument may contain.
 fn check_texts(server: &Server, errors: &mut Errors) {
     for (field, texts) in [("command", &server.command), ("args", &server.args)] {
         for (index, text) in texts.iter().enumerate() {

@@ -7,7 +7,7 @@ use crate::{
     wording::quoted,
 };
 
-/// How many GPUs a replica has; `None`: the spec does not say.
+/// GPUs per replica; `None`: the spec does not contain the number.
 pub(super) fn per_replica(server: &Server, place: Place) -> Option<u32> {
     match place {
         Place::Laptop => server.devices.first().and_then(|it| u32::try_from(it.len()).ok()),
@@ -17,7 +17,7 @@ pub(super) fn per_replica(server: &Server, place: Place) -> Option<u32> {
                 let gpus = names.iter().filter(|(name, _)| is_gpu(name));
                 gpus.filter_map(|(_, count)| count.text().parse::<u32>().ok()).fold(0, u32::saturating_add)
             };
-            // Kubernetes wants the same in requests, or no request at all.
+            // Kubernetes requires equal requests and limits, or no request.
             Some(count(&resources.limits).max(count(&resources.requests))).filter(|it| *it > 0)
         }
     }

@@ -1,4 +1,4 @@
-//! What the launcher has to know of a server that the operator started in pods.
+//! What the launcher needs to know about a server that the operator started in pods.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use crate::{
     resolve::{RunIdentity, Settings, effective, mounts},
 };
 
-/// The port on which the pods of a server give their log and their traces, unless the server itself has it.
+/// The port on which a server's pods serve their log and their traces, unless the server itself uses this port.
 pub const LOG_PORT: u16 = 8099;
 
-/// The environment variable with the bearer token for [`LOG_PORT`]. The operator sets it for the server and for the launchers that use
-/// the server. It is in no file, so that no result contains it.
+/// The environment variable with the bearer token for [`LOG_PORT`]. The operator sets it for the server and for the launchers that use the
+/// server. No file contains the token, so no result contains it.
 pub const LOG_TOKEN: &str = "BENCHWRIGHT_LOG_TOKEN";
 
 /// The path of our own program in our image.
@@ -28,30 +28,30 @@ pub const OWN_PROGRAM: &str = "/benchwright";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInPods {
-    /// What was started.
+    /// The server that was started.
     pub server: ManagedServer,
-    /// Where its pods give their logs; absent: nothing keeps them.
+    /// Where its pods serve their logs; absent: no log is kept.
     pub log: Option<LogAddress>,
-    /// When its pods came to be; absent: it is not known yet.
+    /// When its pods were created and started; absent: not known yet.
     pub pods: Option<PodTimes>,
     /// Whether the run measures its sleep: an engine with a sleep mode that is known here is then started with it, and with its endpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sleep_mode: bool,
 }
 
-/// Where the pods of a server give their logs.
+/// The address at which a server's pods serve their logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogAddress {
-    /// A name whose addresses lead to each pod.
+    /// A host name that resolves to the address of each pod.
     pub host: String,
     /// Their port.
     pub port: u16,
 }
 
 impl ManagedServer {
-    /// What the container of a pod starts, its wrapper aside. `profiler`: the one that the run asks for, where the wrapper gives its traces;
-    /// `sleep_mode`: whether the run measures its sleep.
+    /// The command of a pod's container, without its wrapper. `profiler`: the profiler that the run requests, if the wrapper serves its traces.
+    /// `sleep_mode`: whether the run measures the server's sleep mode.
     pub fn in_pod(&self, port: u16, profiler: Option<ProfilerKind>, sleep_mode: bool) -> ReplicaStart {
         let mut start = self.replica(0, port, OWN_PROGRAM);
         if sleep_mode {
@@ -69,13 +69,13 @@ impl ManagedServer {
     }
 }
 
-/// The port on which the pods of a server give their log; `None`: nothing keeps it.
+/// The port on which a server's pods serve their log; `None`: no log is kept.
 pub fn log_port(server: &Server) -> Option<u16> {
     let effective::Server { port, wrapper, .. } = effective::server(server);
     wrapper.then_some(if port == LOG_PORT { LOG_PORT + 1 } else { LOG_PORT })
 }
 
-/// The server of a run in a cluster; `None`: it has another target.
+/// The server of a run in a cluster; `None`: the run has another target.
 pub(in crate::resolve) fn in_pods(
     run: &RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -86,7 +86,7 @@ pub(in crate::resolve) fn in_pods(
     // Of a single pod its Service leads to it, too.
     let service = if effective::server(server).replicas > 1 { names.pods } else { names.server };
     let log = log_port(server).map(|port| LogAddress { host: host(&service, &run.namespace, settings), port });
-    // What is wrong with it is an error of the endpoint.
+    // Its errors are reported as errors of the endpoint.
     let server = resolve_server(server, Place::Cluster).ok()?;
     Some(Box::new(ServerInPods { server, log, pods: None, sleep_mode: false }))
 }

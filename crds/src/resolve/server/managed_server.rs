@@ -1,4 +1,4 @@
-//! A managed server, and what its replicas are started with.
+//! A managed server, and the start command of its replicas.
 
 use std::collections::BTreeMap;
 
@@ -15,70 +15,70 @@ pub(in crate::resolve) const FIELD: &str = "spec.target.server";
 /// Where a server is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// As a process beside the launcher, which alone calls it.
+    /// A process beside the launcher. Only the launcher calls it.
     Laptop,
-    /// In a pod, which other pods call.
+    /// A pod that other pods call.
     Cluster,
 }
 
-/// A managed server with its defaults filled in: what all of its replicas have in common.
+/// A managed server with its defaults filled in: the settings that all replicas share.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedServer {
-    /// Which program it is.
+    /// The server program.
     pub engine: ServerEngine,
-    /// The model, as the engine is given it; `None`: the engine knows which.
+    /// The model, as the engine receives it; `None`: the engine chooses it.
     pub model: Option<String>,
     /// The engine runs without the server of its API.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,
-    /// The program and what comes before its options. Empty: Benchwright's own program for the simulator and with offline, and in a cluster the
-    /// entry point of the image for Custom.
+    /// The program and the arguments before its options. Empty for the simulator and with offline: Benchwright's own program. Empty for Custom
+    /// in a cluster: the entry point of the image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// Bash script that runs before the command, in the same process.
     pub preprocess: Option<String>,
-    /// What follows the options for address and port.
+    /// Arguments after the options for address and port.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// The environment, beside that which is inherited.
+    /// Environment variables, in addition to inherited variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// The address that it listens on.
     pub host: String,
-    /// The port of the first replica; `None`: any that is free.
+    /// The port of the first replica; `None`: any free port.
     pub port: Option<u16>,
     /// How many there are, from 1 to 64.
     pub replicas: u32,
-    /// The devices of each replica; empty: what the process finds.
+    /// The devices of each replica; empty: the process uses the devices that it finds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Vec<String>>,
-    /// Which replica a request goes to.
+    /// Which replica receives a request.
     pub distribution: Distribution,
     /// How long it lives.
     pub lifecycle: Lifecycle,
-    /// Options that this release does not know, and that the engine is given as they are. For the report.
+    /// Options that this release does not know. They are passed to the engine unchanged, and listed in the report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_options: Vec<String>,
 }
 
-/// What one replica is started with.
+/// The start command of one replica.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaStart {
-    /// The program and what comes before its arguments; empty: the entry point of the image.
+    /// The program and the arguments before its options; empty: the entry point of the image.
     pub command: Vec<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables of its environment, beside those that it inherits.
+    /// Environment variables, in addition to inherited variables.
     pub env: BTreeMap<String, String>,
     /// The port on which it listens.
     pub port: u16,
 }
 
 impl ManagedServer {
-    /// What a replica is started with. `index` counts from 0. `port`: where it listens. `own_program`: the path of Benchwright's own
-    /// program where it starts, for the simulator.
+    /// The start command of a replica. `index` counts from 0. `port`: the port to listen on. `own_program`: the path of Benchwright's own
+    /// program on the machine that starts the replica, for the simulator.
     ///
     /// The kubelet replaces `$(NAME)` in what it is given; a caller that hands the result to a pod doubles each `$`.
     pub fn replica(&self, index: u32, port: u16, own_program: &str) -> ReplicaStart {
@@ -94,7 +94,7 @@ impl ManagedServer {
             None => command,
         };
         let mut args = match (row.model, &self.model) {
-            // What follows the model goes to vLLM as it is.
+            // Arguments after the model go to vLLM unchanged.
             _ if self.offline => Vec::new(),
             (Some(ModelArgument { is_positional: true, .. }), Some(model)) => vec![model.clone()],
             (Some(ModelArgument { option, .. }), Some(model)) => vec![format!("--{option}"), model.clone()],
@@ -113,14 +113,14 @@ impl ManagedServer {
     }
 }
 
-/// The prefix of a command that a script precedes. The command replaces the process of the script.
+/// The prefix that runs a script before a command. The command replaces the script's process.
 fn preprocessed(script: &str) -> Vec<String> {
     ["bash", "-ec", &format!("{script}\nexec \"$@\""), "preprocess"].map(str::to_owned).to_vec()
 }
 
-/// What stands for the port of a replica in arguments and environment.
+/// Placeholder for the port of a replica in arguments and environment.
 pub(super) const PORT: &str = "$(PORT)";
-/// What stands for the number of a replica.
+/// Placeholder for the number of a replica.
 pub(super) const REPLICA: &str = "$(REPLICA)";
-/// The variable that says which devices a replica has.
+/// The variable that assigns devices to a replica.
 pub(super) const DEVICES: &str = "CUDA_VISIBLE_DEVICES";

@@ -1,4 +1,4 @@
-//! Checks which fields make sense with the method of a managed server.
+//! Checks which fields apply to the method of a managed server.
 
 use super::{
     managed_server::{FIELD, Place},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{benchmark_run::Server, resolve::Errors, server_engine::ServerEngine};
 
-/// What makes no sense with one of the methods.
+/// Refuses fields that do not apply to the method.
 pub(super) fn check(server: &Server, place: Place, errors: &mut Errors) {
     let mut add = |field: &str, message: &str| errors.add(&format!("{FIELD}.{field}"), message);
     if !is_of_charts(server) {

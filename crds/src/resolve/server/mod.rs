@@ -1,5 +1,5 @@
-//! What the replicas of a managed server are started with, and the checks of what a spec says about it. Pure: laptop and
-//! operator start the same command.
+//! The start command of a managed server's replicas, and the checks of the spec's server fields. Pure: laptop and operator start the same
+//! command.
 
 mod check;
 mod cluster;

@@ -1,17 +1,17 @@
-//! Names of options: which field sets one, which names mean the same, and which an engine is known to have.
+//! Names of options: which field sets an option, which names are synonyms, and which options an engine is known to have.
 
 use std::borrow::Cow;
 
 use crate::server_engine::ServerEngine;
 
-/// The field that sets an option; `None`: none does.
+/// The field that sets an option; `None`: no field sets it.
 pub(super) fn field_of(engine: ServerEngine, option: &str) -> Option<&'static str> {
     let row = engine.row();
     let found = row.options.of_fields.iter().find(|it| it.1 == option).map(|it| it.0);
     found.or(row.model.filter(|it| it.option == option).map(|_| "model"))
 }
 
-/// Why an option cannot be given at all; `None`: it can.
+/// Why an option is refused; `None`: it is allowed.
 pub(super) fn refusal(engine: ServerEngine, option: &str) -> Option<&'static str> {
     if !engine.is_known() {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn refusal(engine: ServerEngine, option: &str) -> Option<&'static str
     }
 }
 
-/// Whether an option is given a secret, which reports would show.
+/// Whether the value of an option is a secret, which reports would show.
 pub(super) fn is_secret(option: &str) -> bool {
     let option = option.to_ascii_lowercase();
     let whole = ["api-key", "hf-token", "token", "password", "secret"];
@@ -40,9 +40,9 @@ pub(super) fn is_secret_variable(name: &str) -> bool {
     ends.iter().any(|it| name == *it || name.strip_suffix(it).is_some_and(|it| it.ends_with('_')))
 }
 
-/// An option under its one name: with dashes for underscores, and not its short form.
+/// The canonical name of an option: the long form, with dashes in place of underscores.
 pub(super) fn canonical(engine: ServerEngine, written: &str) -> Cow<'_, str> {
-    // What follows a dot is a key of a JSON value.
+    // The part after a dot is a key of a JSON value.
     let (name, keys) = written.split_at(written.find('.').unwrap_or(written.len()));
     let name = name.replace('_', "-");
     let name = match name.as_str() {

@@ -1,9 +1,9 @@
-//! When the pods of a server came to be.
+//! When the pods of a server were created and started.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// When the pods of a server came to be; of several the last one.
+/// When the pods of a server were created and started; of several pods, the last one.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -12,6 +12,6 @@ pub struct PodTimes {
     pub created: Option<Timestamp>,
     /// When it had a node.
     pub scheduled: Option<Timestamp>,
-    /// When its container started, by the clock of its node: its image was there. In whole seconds.
+    /// When its container started, by the clock of its node. At that time its image was present. In whole seconds.
     pub container: Option<Timestamp>,
 }

@@ -1,4 +1,4 @@
-//! What a managed server is started with so that it can be profiled, and so that its traces lie in a folder of our choice.
+//! Changes the start command of a managed server so that it can be profiled, and so that its traces go to a folder that we choose.
 
 use serde_json::json;
 
@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl ReplicaStart {
-    /// The same start with a profiler. `folder`: the absolute path of the folder for the traces of this replica, which exists. What the
-    /// command or the environment says of a profiler already stays, and its traces then lie where that says.
+    /// The same start command with a profiler. `folder`: the absolute path of an existing folder for the traces of this replica. Profiler
+    /// settings already present in the command or the environment stay, and then decide where the traces go.
     ///
     /// Torch: the option or the variable of the engine. Nsys: the engine's switch for CUDA's profiler, and `nsys profile` before the
     /// command, which records between start and stop of that profiler; the trace is `trace.nsys-rep`. Ranges for each layer are asked for
@@ -66,7 +66,7 @@ impl ReplicaStart {
         }
     }
 
-    /// Whether an option is there: alone, with a value behind `=`, or with a key of its JSON value behind a dot.
+    /// Whether an option is present: alone, with a value after `=`, or with a JSON key after a dot.
     pub(super) fn has_option(&self, name: &str) -> bool {
         let of = |arg: &String| {
             let arg = arg.strip_prefix("--")?;
@@ -76,12 +76,12 @@ impl ReplicaStart {
     }
 }
 
-/// What stands before the command of a server.
+/// The wrapper before the command of a server.
 fn wrapper(kind: ProfilerKind, folder: &str) -> Vec<String> {
     let trace = format!("{folder}/trace");
     let words: &[&str] = match kind {
         ProfilerKind::Torch => &[],
-        // Engines compute in processes that they fork, and one trace holds all of them.
+        // Engines compute in forked processes, and one trace contains all of them.
         ProfilerKind::Nsys => &[
             "nsys",
             "profile",

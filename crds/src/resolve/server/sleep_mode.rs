@@ -1,4 +1,4 @@
-//! What a managed server is started with so that it can be put to sleep and woken.
+//! Changes the start command of a managed server so that it can be put to sleep and woken.
 
 use super::ReplicaStart;
 use crate::server_engine::ServerEngine;
@@ -7,13 +7,13 @@ use crate::server_engine::ServerEngine;
 const OPTION: &str = "enable-sleep-mode";
 /// The option that turns it off.
 const OFF: &str = "no-enable-sleep-mode";
-/// The variable with which vLLM has the endpoints of its sleep mode.
+/// The variable that enables the endpoints of vLLM's sleep mode.
 pub const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
 
 /// Why a server that is started so cannot be put to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepFault {
-    /// The engine has no such mode that is known here.
+    /// The engine has no known sleep mode.
     NoMode,
     /// An option turns the mode off.
     Off,
@@ -40,8 +40,8 @@ impl ReplicaStart {
         !matches!(self.sleeps(), Err(SleepFault::NoMode | SleepFault::Off))
     }
 
-    /// The same start with the sleep mode of vLLM and its endpoints. What options and environment say of them already stays. An
-    /// engine without this mode is started as it was.
+    /// The same start command with vLLM's sleep mode and its endpoints. Existing options and variables for them stay. The command of an engine
+    /// without this mode does not change.
     #[must_use]
     pub fn with_sleep_mode(mut self, engine: ServerEngine) -> ReplicaStart {
         if engine.row().has_sleep_mode {

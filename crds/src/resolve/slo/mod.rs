@@ -1,4 +1,4 @@
-//! What a run has to reach: the objectives of a spec as the launcher gets them, and the checks of what a spec says about them.
+//! The objectives of a run as the launcher receives them, and the checks of the spec's objectives.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -24,13 +24,13 @@ const MAX_RATE: f64 = 1e12;
 const MAX_TIME_SECONDS: u64 = 604_800;
 const TIME_REMEDY: &str = "write a duration with its unit above 0 and up to 168h, such as 500ms";
 
-/// What a run has to reach.
+/// The objectives of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedSlo {
-    /// What an objective that is missed does.
+    /// The effect of a missed objective.
     pub enforcement: Enforcement,
-    /// At least one, at most [`MAX_OBJECTIVES`], each with a name of its own.
+    /// At least one, at most [`MAX_OBJECTIVES`], each with a distinct name.
     pub objectives: Vec<ResolvedObjective>,
     /// An earlier run that each figure is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,9 +46,9 @@ pub struct ResolvedObjective {
     pub name: String,
     /// The figure.
     pub metric: Metric,
-    /// Which value of many; of a time alone, and always of one.
+    /// The statistic of a time; always set for a time, and absent for other figures.
     pub stat: Option<Stat>,
-    /// A stage, or `*`; absent: the run as a whole. [`ResolvedObjective::scope`] tells which.
+    /// A stage, or `*`; absent: the run as a whole. See [`ResolvedObjective::scope`].
     pub stage: Option<String>,
     /// The limit.
     pub bound: Bound,
@@ -67,11 +67,11 @@ pub enum Bound {
 /// Which figures an objective is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// Those of the run as a whole.
+    /// The figures of the run as a whole.
     Run,
-    /// Those of every stage, each for itself.
+    /// The figures of each stage separately.
     EveryStage,
-    /// Those of one stage.
+    /// The figures of one stage.
     Stage(&'a str),
 }
 
@@ -103,7 +103,7 @@ impl Default for ResolvedBaseline {
 }
 
 impl ResolvedObjective {
-    /// Which figures it is about.
+    /// Which figures the objective applies to.
     pub fn scope(&self) -> Scope<'_> {
         match self.stage.as_deref() {
             None => Scope::Run,
@@ -112,7 +112,7 @@ impl ResolvedObjective {
         }
     }
 
-    /// The figure in words, such as `p99 of ttft`.
+    /// The figure as text, such as `p99 of ttft`.
     pub fn figure(&self) -> String {
         match self.stat {
             Some(stat) => format!("{} of {}", stat.name(), self.metric.name()),
@@ -120,7 +120,7 @@ impl ResolvedObjective {
         }
     }
 
-    /// The figure and its stage in words, such as `p50 of ttft in every stage`.
+    /// The figure and its stage as text, such as `p50 of ttft in every stage`.
     pub fn figure_in_place(&self) -> String {
         let place = match self.scope() {
             Scope::Run => String::new(),
@@ -130,7 +130,7 @@ impl ResolvedObjective {
         self.figure() + &place
     }
 
-    /// Figure, stage and limit in words, such as `p50 of ttft in every stage, max 500ms`. The same in every run of a spec.
+    /// Figure, stage and limit as text, such as `p50 of ttft in every stage, max 500ms`. The same in every run of a spec.
     pub fn described(&self) -> String {
         format!("{}, {}", self.figure_in_place(), self.bound.described())
     }
@@ -157,14 +157,14 @@ impl Bound {
     }
 }
 
-/// The objectives of a spec as far as they can be read, without the baseline; `None` where it has none.
+/// The objectives that can be read from a spec, without the baseline; `None` if it has none.
 pub fn readable_slo(slo: &written::Slo) -> Option<ResolvedSlo> {
     let objectives = objectives(&slo.objectives, &mut Errors::default());
     let effective = effective::slo(slo)?;
     Some(ResolvedSlo { enforcement: effective.enforcement, objectives, baseline: None })
 }
 
-/// The objectives of a spec; `None` where it has none.
+/// The objectives of a spec; `None` if it has none.
 pub(super) fn slo(spec: &BenchmarkRunSpec, in_cluster: bool, errors: &mut Errors) -> Option<ResolvedSlo> {
     let slo = &spec.slo;
     let objectives = objectives(&slo.objectives, errors);
@@ -254,10 +254,10 @@ fn bound(objective: &written::Objective, path: &str, errors: &mut Errors) -> Opt
     }
 }
 
-/// Reads a limit. The error is what was found, and the remedy.
+/// Reads a limit. The error contains the found value and the remedy.
 fn limit(unit: MetricUnit, found: &AnyValue) -> Result<FigureValue, String> {
     let text = found.text();
-    // A number is told as it was written, without quotes.
+    // A number is shown as it was written, without quotes.
     let shown = if found.0.is_number() { crate::wording::cut(&text) } else { quoted(&text) };
     let (most, remedy) = match unit {
         MetricUnit::Time => {

@@ -15,7 +15,7 @@ fn resolved_slo(slo: Value) -> Result<Option<ResolvedSlo>, Vec<String>> {
     resolved("", json!({"target": {"simulator": {}}, "slo": slo}))
 }
 
-/// The objectives of a list of which each is written without a name.
+/// The objectives from a list in which no objective has a name.
 fn objectives(all: &[Value]) -> Result<Vec<ResolvedObjective>, Vec<String>> {
     let named = all.iter().enumerate().map(|(index, it)| {
         let mut it = it.clone();

@@ -1,4 +1,4 @@
-//! What every part of the measurement uses.
+//! Helpers for all parts of the measurement.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -49,7 +49,7 @@ pub(super) enum Part {
     Churn,
 }
 
-/// What all parts use.
+/// Shared by all parts.
 pub(super) struct Bench {
     pub(super) plane: ControlPlane,
 }
@@ -70,12 +70,12 @@ impl Bench {
     }
 }
 
-/// Waits until the operator takes few turns and little CPU time for two seconds. Returns when that began.
+/// Waits until the operator takes few turns and little CPU time for two seconds. Returns the beginning of these seconds.
 pub(super) async fn steady_since(operator: &Operator) -> anyhow::Result<Instant> {
     const LOOK: Duration = Duration::from_millis(250);
-    /// Of a CPU.
+    /// In CPUs.
     const LITTLE: f64 = 0.1;
-    /// In one look: the operator looks at active runs up to 20 times a second.
+    /// Turns per check: the operator looks at active runs up to 20 times per second.
     const FEW: f64 = 8.0;
     let deadline = Instant::now() + Duration::from_secs(180);
     let mut since = Instant::now();

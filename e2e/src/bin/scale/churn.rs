@@ -1,4 +1,4 @@
-//! Runs that come and go: whether memory grows.
+//! Measures whether memory grows while runs are created and deleted.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::{
 };
 
 const SOON: Duration = Duration::from_secs(300);
-/// Suspended runs at a time.
+/// Suspended runs per round.
 const ROUND: usize = 1_000;
-/// Whole runs at a time.
+/// Whole runs per round.
 const WHOLE_ROUND: usize = 100;
 
 /// Memory after each round.
@@ -30,7 +30,7 @@ impl Growth {
         Ok(())
     }
 
-    /// The first rounds fill what is filled once: pools, buffers, the allocator's free lists. Therefore growth counts from a quarter on.
+    /// The first rounds fill caches once: pools, buffers, the allocator's free lists. So growth counts only after the first quarter.
     fn add_to(&self, figures: &mut Figures, what: &str) {
         let Some((first, last)) = self.0.get(self.0.len().div_ceil(4).max(1) - 1).zip(self.0.last()) else { return };
         figures.add(&format!("{what}: resident after a quarter"), *first, "MiB");
@@ -39,7 +39,7 @@ impl Growth {
     }
 }
 
-/// All of it: whole runs, then suspended ones.
+/// Measures both: whole runs, then suspended runs.
 pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
     let client = &bench.plane.client;
     let (operator, _) = bench.start_steady().await?;

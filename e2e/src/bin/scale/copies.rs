@@ -1,5 +1,5 @@
-//! Thousands of finished runs in seconds: one run truly finishes, and its copies are written into etcd, where the API server finds
-//! them as it would find those that it had written itself. Through the API server they would take an hour of a small machine.
+//! Thousands of finished runs in seconds: one run really finishes, and its copies are written into etcd, where the API server reads them
+//! like its own objects. Creating them through the API server would take an hour on a small machine.
 
 use std::time::Duration;
 
@@ -24,19 +24,19 @@ use crate::{
     transitions::Observer,
 };
 
-/// Where the finished runs are.
+/// The namespace of the finished runs.
 pub const NAMESPACE: &str = "done";
-/// How the names of finished runs and of their children begin.
+/// Prefix of the names of finished runs and of their children.
 const PREFIX: &str = "done-";
-/// The run that the others are copies of. Every copy has a name of this length.
+/// The run that is copied. The name of every copy has the same length.
 const ORIGINAL: &str = "done-00000";
-/// The most finished runs, the original included.
+/// Maximum number of finished runs, including the original.
 const MOST: usize = 100_000;
-/// Objects of one transaction: etcd takes 1.5 MiB, and a run has 10 KiB.
+/// Objects per transaction: etcd accepts 1.5 MiB, and a run has 10 KiB.
 const AT_ONCE: usize = 48;
 
-/// An object as etcd has it. Names and UIDs of copies have the length of the original's, so that they can take its place in the
-/// bytes of any encoding.
+/// An object as etcd stores it. Names and UIDs of copies have the same length as the original's, so that they can replace its bytes in any
+/// encoding.
 struct Stored {
     key: String,
     value: Vec<u8>,
@@ -86,14 +86,14 @@ fn copy(original: &Stored, number: usize, uids: &[String; 3]) -> Stored {
     let name = format!("{PREFIX}{number:05}");
     let mut value = replace(&original.value, ORIGINAL.as_bytes(), name.as_bytes());
     for uid in uids {
-        // The beginning stays, because names of Jobs have a part of it.
+        // The beginning stays the same, because names of Jobs contain part of it.
         let other = format!("{}{number:012x}", &uid[..uid.len() - 12]);
         value = replace(&value, uid.as_bytes(), other.as_bytes());
     }
     Stored { key: original.key.replace(ORIGINAL, &name), value }
 }
 
-/// Replaces bytes by others of the same length.
+/// Replaces bytes by other bytes of the same length.
 fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     let mut at = 0;
@@ -108,7 +108,7 @@ fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The etcd of a control plane, by its HTTP gateway.
+/// The etcd of a control plane, through its HTTP gateway.
 struct Etcd {
     port: u16,
 }

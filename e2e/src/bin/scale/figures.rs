@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// All figures, in the order in which they were measured.
+/// All figures, in measurement order.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Figures(Vec<Figure>);
 
@@ -14,10 +14,10 @@ struct Figure {
     what: String,
     value: f64,
     unit: String,
-    /// The most that is right.
+    /// Upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_most: Option<f64>,
-    /// The least that is right.
+    /// Lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
 }
@@ -50,7 +50,7 @@ impl Figures {
     /// All figures as JSON.
     ///
     /// # Errors
-    /// When a figure is no number.
+    /// When a figure is not a number.
     pub fn json(&self) -> anyhow::Result<String> {
         Ok(serde_json::to_string_pretty(self)?)
     }
@@ -71,7 +71,7 @@ impl Figures {
         text
     }
 
-    /// What is worse than its bound, or was not found.
+    /// The figures that violate their bounds, or are missing.
     pub fn worse(&self) -> Vec<String> {
         let worse = |it: &&Figure| {
             it.value.is_nan()
@@ -82,7 +82,7 @@ impl Figures {
     }
 }
 
-/// Three digits that count are enough for each of these figures.
+/// Three significant digits are enough for each of these figures.
 fn number(value: f64) -> String {
     match value.abs() {
         it if it >= 100.0 || it.fract() == 0.0 => format!("{value:.0}"),

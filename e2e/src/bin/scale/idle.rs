@@ -1,23 +1,23 @@
-//! An operator with nothing to do: what it uses over some time, and what it asks of the API server.
+//! An idle operator: its resource use over some time, and its requests to the API server.
 
 use std::time::Duration;
 
 use e2e::control_plane::{ControlPlane, operator::Operator};
 use tokio::time::{Instant, sleep};
 
-/// What an operator used.
+/// The resource use of an operator.
 pub struct Idle {
-    /// Of one CPU.
+    /// In CPUs.
     pub cpu: f64,
-    /// Requests a minute in the namespace of runs that want nothing.
+    /// Requests per minute in the namespace of quiet runs.
     pub for_quiet: f64,
-    /// Requests a minute of the watches, which the server ends now and then.
+    /// Requests per minute of the watches, which the server ends now and then.
     pub of_watches: f64,
-    /// All other requests a minute.
+    /// All other requests per minute.
     pub others: f64,
 }
 
-/// Looks at an operator for some seconds. `quiet` is the namespace of runs that want nothing.
+/// Measures an operator for some seconds. `quiet`: the namespace of quiet runs, which need nothing.
 pub async fn look(plane: &ControlPlane, operator: &Operator, seconds: u64, quiet: &str) -> anyhow::Result<Idle> {
     let (start, began, cpu) = (plane.audit_end()?, Instant::now(), operator.cpu_seconds()?);
     sleep(Duration::from_secs(seconds)).await;

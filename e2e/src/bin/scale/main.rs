@@ -1,5 +1,5 @@
-//! `make scale`: what the operator uses, and how fast it follows, with ten thousand runs. It prints a table, and writes the figures
-//! as JSON and as Markdown. It ends with an error if a figure is worse than its bound.
+//! `make scale`: measures what the operator uses, and how fast it follows, with ten thousand runs. It prints a table, and writes the
+//! figures as JSON and as Markdown. It ends with an error if a figure violates its bound.
 
 mod bench;
 mod churn;

@@ -1,4 +1,4 @@
-//! Runs that do not start: how fast they are accepted, what they cost, and what annotations as large as the API server takes cost.
+//! Runs that do not start: how fast they are accepted, what they cost, and the cost of annotations as large as the API server accepts.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::{
 };
 
 const SOON: Duration = Duration::from_secs(180);
-/// An annotation with which an object is near the API server's limit of 256 KiB for all of them.
+/// An annotation that brings an object near the API server's limit of 256 KiB for all annotations.
 const LARGE_ANNOTATION: usize = 250 << 10;
 
-/// KiB as MiB.
+/// Converts KiB to MiB.
 pub fn mib(kib: u64) -> f64 {
     kib as f64 / 1_024.0
 }
 
-/// Suspended runs: accepted a second, memory, idle CPU.
+/// Measures suspended runs: accepted runs per second, memory, idle CPU.
 pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
     let (namespace, count) = ("suspended", flags.suspended);
     bench.plane.create_namespace(namespace).await?;
@@ -55,7 +55,7 @@ pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> any
     bench.plane.delete_namespace(namespace).await
 }
 
-/// Runs with large annotations: peak at a restart.
+/// Measures runs with large annotations: peak memory at a restart.
 pub async fn measure_annotated(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
     let (namespace, count) = ("annotated", flags.annotated);
     bench.plane.create_namespace(namespace).await?;
@@ -67,7 +67,7 @@ pub async fn measure_annotated(bench: &Bench, flags: &Flags, figures: &mut Figur
         run
     };
     create_all(&bench.plane.client, &path, (0..count).map(large)).await?;
-    // The first start writes a status to each; the second one only reads.
+    // The first start writes a status to each run; the second start only reads.
     let (operator, _) = bench.start_steady().await?;
     wait_for_phase(&operator, "Suspended", count, SOON).await?;
     operator.kill().await?;

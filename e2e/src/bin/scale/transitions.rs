@@ -1,4 +1,4 @@
-//! When a run's pod changed, and when the run's status did: both as a client of the API server sees them.
+//! Times at which a run's pod and the run's status changed, as a client of the API server sees them.
 
 use std::{
     collections::HashMap,
@@ -24,7 +24,7 @@ const RUN: &str = "benchwright.dev/run";
 /// The times of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// It has a phase.
+    /// The run has a phase.
     pub accepted: Option<Instant>,
     /// Its pod is ready.
     pub pod_ready: Option<Instant>,
@@ -36,14 +36,14 @@ pub struct Times {
     pub finished: Option<Instant>,
 }
 
-/// Watches the runs and pods of a namespace.
+/// Watches the runs and pods in a namespace.
 pub struct Observer {
     times: Arc<Mutex<HashMap<String, Times>>>,
     watches: [JoinHandle<()>; 2],
 }
 
 impl Observer {
-    /// Begins to watch.
+    /// Starts watching.
     pub fn start(client: &Client, namespace: &str) -> Observer {
         let times: Arc<Mutex<HashMap<String, Times>>> = Arc::default();
         let runs: Api<BenchmarkRun> = Api::namespaced(client.clone(), namespace);
@@ -57,12 +57,12 @@ impl Observer {
         Observer { times, watches }
     }
 
-    /// The times of each run so far.
+    /// The times recorded so far, per run.
     pub fn times(&self) -> Vec<Times> {
         self.times.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
     }
 
-    /// Waits until `count` runs have come so far.
+    /// Waits until `count` runs have reached this point.
     ///
     /// # Errors
     /// When that takes longer than `limit`.
@@ -91,7 +91,7 @@ async fn note<K>(
     note_one: fn(&K, &mut HashMap<String, Times>),
 ) {
     while let Some(change) = changes.next().await {
-        // A watch that failed begins again by itself.
+        // A failed watch restarts by itself.
         if let Ok(object) = change {
             note_one(&object, &mut times.lock().unwrap_or_else(PoisonError::into_inner));
         }

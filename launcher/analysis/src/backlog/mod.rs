@@ -1,5 +1,5 @@
-//! Did the server keep up with an open load? Where it does not, requests queue at the server, and TTFT and latency grow for as
-//! long as the load lasts. `docs/metrics.md` has the rule.
+//! Did the server keep up with an open load? If not, requests queue at the server, and TTFT and latency grow as long as the load lasts.
+//! `docs/metrics.md` has the rule.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use workload_profiles::workload::{Load, Stage};
 
 use super::{BinFigures, SeriesFigures};
 
-/// Below so many bins in which requests were sent there are no quarters to compare.
+/// Minimum number of bins with sends; with fewer, there are no quarters to compare.
 const FEWEST_BINS: usize = 8;
-/// Below this share of the requests sent, those that end leave a queue that grows.
+/// If the ratio of ended to sent requests is below this, the queue grows.
 const ENDED_SHARE: f64 = 0.95;
-/// How many times the requests under way that Little's law gives are more than a load that varies by chance has.
+/// Factor between the requests in flight and Little's law. A load that varies by chance stays below it.
 const TIMES_LITTLE: f64 = 1.5;
-/// The least growth of the requests under way in the second half that means something.
+/// Minimum significant growth of the requests in flight in the second half.
 const FEWEST_MORE: f64 = 10.0;
-/// The number under way of a server that keeps up is Poisson distributed in the simplest case: the difference of two such numbers
-/// around n has the standard deviation sqrt(2 n). More than three of them are no chance.
+/// If a server keeps up, the number in flight is Poisson distributed in the simplest case. The difference of two such numbers around n has the
+/// standard deviation sqrt(2 n). More than three standard deviations are not chance.
 const DEVIATIONS: f64 = 3.0;
 
 /// State of the server's queue under an open load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Queue {
-    /// It did not grow.
+    /// The queue did not grow.
     Steady,
-    /// It grew until the last request was sent.
+    /// The queue grew until the last request was sent.
     Grew(Backlog),
-    /// The stage is too short to tell. Both numbers are 0 where it has too few bins.
+    /// The stage is too short to tell. Both numbers are 0 if it has too few bins.
     Unknown {
         /// Requests that were sent.
         sent: u64,
-        /// Requests that were under way when the last one was sent.
+        /// Requests in flight when the last one was sent.
         under_way: u64,
     },
 }
@@ -38,13 +38,13 @@ pub(super) enum Queue {
 /// A queue that grew until the last request was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Backlog {
-    /// Requests that were sent in the second half of the time in which requests were sent.
+    /// Requests sent in the second half of the sending time.
     pub(super) sent: u64,
-    /// Requests that ended in the same time, in whatever way.
+    /// Requests that ended in the same time, with any outcome.
     pub(super) ended: u64,
-    /// Requests under way at its end.
+    /// Requests in flight at its end.
     pub(super) under_way: u64,
-    /// Requests under way by Little's law: the rate of the second half x the mean of the median latencies of the first half.
+    /// Requests in flight by Little's law: the rate of the second half x the mean of the median latencies of the first half.
     pub(super) by_littles_law: f64,
 }
 
@@ -59,7 +59,7 @@ impl Flow {
         Flow { sent: bins.iter().map(|it| it.sent).sum(), ended: bins.iter().flat_map(|it| it.ended).sum() }
     }
 
-    /// Requests that were sent and did not end.
+    /// Requests sent minus requests ended.
     fn more_under_way(self) -> f64 {
         self.sent as f64 - self.ended as f64
     }
@@ -69,8 +69,8 @@ impl Flow {
     }
 }
 
-/// The queue during a stage; `None` for a load that is not open. A burst is a queue from the start, and the other loads wait for answers
-/// or have rules of their own.
+/// The queue during a stage; `None` for a load that is not open. A burst is a queue from the start. Other loads wait for answers or have their own
+/// rules.
 pub(super) fn of_stage(stage: &Stage, series: &SeriesFigures) -> Option<Queue> {
     matches!(stage.load, Load::Open { .. } | Load::Trace { .. }).then(|| queue(series))
 }
@@ -91,7 +91,7 @@ fn queue(series: &SeriesFigures) -> Queue {
     let by_chance = DEVIATIONS * (2.0 * before.max(0.0)).sqrt();
     let under_way = before + more;
     let rate = sending.sent as f64 / (series.bin_width.as_secs_f64() * late.len() as f64);
-    // Without an answer in the first half the stage is too short for its latencies.
+    // Without an answer in the first half, the stage is too short for its latencies.
     let Some(latency) = latency(early) else {
         let all = Flow::from_bins(bins);
         return Queue::Unknown { sent: all.sent, under_way: all.sent.saturating_sub(all.ended) };
@@ -113,7 +113,7 @@ fn queue(series: &SeriesFigures) -> Queue {
     })
 }
 
-/// The mean of the medians, each as often as its bin has latencies.
+/// The mean of the medians, weighted by the number of latencies per bin.
 fn latency(bins: &[BinFigures]) -> Option<Duration> {
     let of_bins = bins.iter().filter_map(|it| it.latency);
     let (count, sum) =

@@ -12,19 +12,20 @@ use super::{
     uncertainty::Latencies,
 };
 
-/// The shares of values, in thousandths, at which a function has a point: denser in the tails. The first one is the smallest value.
+/// The shares of values, in thousandths, at which a function has a point: denser in the tails. The first point is the smallest value.
 fn permilles() -> impl Iterator<Item = u64> {
     (0..10).chain((10..=990).step_by(10)).chain(991..=999)
 }
 
-/// Points of a distribution function. They come from a histogram, so that they take the same time and room for any number of values.
+/// Points of a distribution function. They come from a histogram, so time and memory do not depend on the number of values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DistributionFunction {
     /// Number of values.
     pub count: u64,
-    /// Number of independent values that are worth as much; `None` where it is not known.
+    /// Number of independent values with the same information; `None` if unknown.
     pub effective_values: Option<f64>,
-    /// The share of values at or below a time, and the time: the middle of a bin, at most 0.05 % from the true value. Both strictly rise.
+    /// Pairs of a time and the share of values at or below it, as (share, time). The time is the middle of a bin, at most 0.05 % from the true
+    /// value. Both strictly increase.
     pub points: Vec<(f64, Duration)>,
 }
 
@@ -46,7 +47,7 @@ impl DistributionFunction {
                 is_point = true;
             }
             if is_point {
-                // The middle of the first bin may be below the smallest value, that of the last one above the largest.
+                // The middle of the first bin may be below the smallest value, and the middle of the last bin above the largest.
                 let time = middle.clamp(totals.min as f64, totals.max as f64);
                 points.push((passed as f64 / count as f64, Duration::from_nanos(time.round() as u64)));
             }
@@ -55,10 +56,10 @@ impl DistributionFunction {
     }
 }
 
-/// The distribution functions of a stage or a run, of the same values as its figures.
+/// The distribution functions of a stage or a run, from the same values as its figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DistributionFunctions {
-    /// By the clock of each stage; `None` without streams.
+    /// By the clock of each stage; `None` without streaming.
     pub ttft: Option<DistributionFunction>,
     pub itl: Option<DistributionFunction>,
     pub tpot: Option<DistributionFunction>,
@@ -67,7 +68,7 @@ pub struct DistributionFunctions {
 }
 
 impl DistributionFunctions {
-    /// Of all these stages together. `uncertainty`: what is known of just these values.
+    /// For all these stages together. `uncertainty`: the uncertainty of exactly these values.
     pub(super) fn new<'a>(
         stages: impl Iterator<Item = (&'a StageTally, LatencyOrigin)>,
         streaming: bool,
@@ -89,7 +90,7 @@ impl DistributionFunctions {
         let streamed = |it: Option<DistributionFunction>| it.filter(|_| streaming);
         DistributionFunctions {
             ttft: streamed(function(&ttft, |it| it.ttft)),
-            // The gaps of a request depend on each other, so that they are worth at least one value of their request: its TPOT.
+            // The gaps of a request depend on each other. They are worth at least one independent value per request: its TPOT.
             itl: streamed(function(&itl, |it| it.tpot)),
             tpot: streamed(function(&tpot, |it| it.tpot)),
             latency: function(&latency, |it| it.latency),

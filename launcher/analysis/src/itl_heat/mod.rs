@@ -1,30 +1,30 @@
-//! How often each ITL was seen over time: a map of columns of time and rows of ITL. Pure.
+//! How often each ITL occurred over time: a map with columns of time and rows of ITL. Pure.
 
 use std::time::Duration;
 
 use measurement::recorder::{TimeSeries, series::QuantileSketch};
 
-/// As many columns as a chart of a page's width can show.
+/// Maximum number of columns that a chart of a page's width can show.
 const MOST_COLUMNS: usize = 120;
 const MOST_ROWS: usize = 40;
-/// A row is at least as high as 1/16 of a power of two. A bucket of a sketch is at most 1/32 of its lower edge wide, so that no row
-/// within the buckets lies between the middles of two of them and stays empty for that reason.
+/// A row covers at least 1/16 of a power of two. A sketch's bucket is at most 1/32 of its lower edge wide. So no row lies between the middles of
+/// two buckets and stays empty for that reason.
 const ROWS_OF_A_DOUBLING: f64 = 16.0;
-/// The lowest row begins at this percentile of the times above zero: a few of almost zero would else make all rows high.
+/// The lowest row begins at this percentile of the times above zero: a few times near zero would otherwise make all rows high.
 const LOWEST_PERCENT: u64 = 1;
-/// The shortest time that a sketch tells from zero, in nanoseconds. Tokens that were read together are zero apart.
+/// The shortest time that a sketch distinguishes from zero, in nanoseconds. Tokens that were read together are zero apart.
 const ABOVE_ZERO: f64 = 1_024.0;
-/// The lowest row begins at 0.1 ms or above, in nanoseconds: shorter times are those of reading.
+/// The lowest row begins at 0.1 ms or above, in nanoseconds: shorter times come from reading.
 const LEAST: f64 = 100_000.0;
 
-/// Counts of ITL by time and value.
+/// Counts of ITLs by time and value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItlHeat {
-    /// Bins of the series in a column; the last one may have fewer.
+    /// Bins of the series per column; the last column may have fewer.
     pub bins_per_column: usize,
-    /// In rising order, with the same ratio between each two; one more than there are rows.
+    /// Increasing, with a constant ratio; one more than there are rows.
     pub edges: Vec<Duration>,
-    /// For each column the count of each row. The lowest row has all shorter times as well.
+    /// The count of each row, per column. The lowest row also counts all shorter times.
     pub counts: Vec<Vec<u64>>,
 }
 
@@ -47,7 +47,7 @@ impl ItlHeat {
     }
 }
 
-/// The percentile of the times above zero at which the lowest row begins, in nanoseconds. `None`: all are zero.
+/// The percentile of the times above zero at which the lowest row begins, in nanoseconds. `None`: all times are zero.
 fn shortest(all: &QuantileSketch) -> Option<f64> {
     let above_zero = || all.counts().filter(|(nanos, _)| *nanos >= ABOVE_ZERO);
     let count: u64 = above_zero().map(|(_, count)| count).sum();
@@ -60,7 +60,7 @@ fn shortest(all: &QuantileSketch) -> Option<f64> {
     found.map(|(nanos, _)| nanos)
 }
 
-/// Rows of equal height on a logarithmic scale, from the logarithm to base 2 of a number of nanoseconds.
+/// Rows of equal height on a logarithmic scale, in base-2 logarithms of nanoseconds.
 struct Rows {
     lowest: f64,
     height: f64,
@@ -74,13 +74,13 @@ impl Rows {
         let longest = longest.max(shortest);
         let lowest = shortest.log2() - 0.5 / ROWS_OF_A_DOUBLING;
         let range = longest.log2() + 0.5 / ROWS_OF_A_DOUBLING - lowest;
-        // The range of one bucket is one row, in spite of rounding.
+        // The range of one bucket is one row, despite rounding.
         let number = ((range * ROWS_OF_A_DOUBLING + 1e-6) as usize).clamp(1, MOST_ROWS);
         Some(Rows { lowest, height: range / number as f64, number })
     }
 
     fn row(&self, nanos: f64) -> usize {
-        // The cast of a number below zero is zero.
+        // A cast of a negative number gives zero.
         (((nanos.log2() - self.lowest) / self.height) as usize).min(self.number - 1)
     }
 

@@ -11,7 +11,7 @@ const fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// The heat of requests, each with its first token at a time and these gaps after it.
+/// The heat map of requests, each with the time of its first token and the gaps after it.
 fn heat(requests: &[(Duration, Vec<Duration>)]) -> Option<ItlHeat> {
     let mut series = TimeSeries::new(240, LatencyOrigin::Scheduled);
     for (number, (first, gaps)) in (0..).zip(requests) {
@@ -65,7 +65,7 @@ fn rows_have_equal_ratios_and_a_long_run_has_two_bins_in_a_column() {
     // 60 s are 121 bins of 0.5 s, and a column is two of them.
     assert_eq!((found.bins_per_column, found.counts.len(), found.edges.len()), (2, 61, 41));
     let ratios = found.edges.windows(2).map(|it| it[1].as_secs_f64() / it[0].as_secs_f64());
-    // 10 ms to 5.12 s are nine doublings.
+    // 10 ms to 5.12 s is nine doublings.
     assert!(ratios.into_iter().all(|it| (it - (9.0 / 40.0_f64).exp2()).abs() < 0.01), "{:?}", found.edges);
     let of_row = |row: usize| found.counts.iter().map(|column| column[row]).sum::<u64>();
     let row = |time: Duration| found.edges.iter().filter(|edge| **edge <= time).count() - 1;

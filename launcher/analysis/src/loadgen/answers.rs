@@ -5,7 +5,7 @@ use workload_profiles::loadgen::{Scenario, Settings};
 use loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::counted_tokens};
 use measurement::{output::Output, recorder::KeptOutput};
 
-/// What is logged of a phase's answers, in order of completion.
+/// The accuracy log entries of a phase, in order of completion.
 pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
     let streams = settings.use_token_latencies && settings.scenario != Scenario::Offline;
     let mut kept = kept.to_vec();
@@ -22,7 +22,7 @@ pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]
         Some(AccuracyEntry {
             seq_id: queries.first_sample + it.number,
             qsl_idx: u64::from(qsl_idx),
-            // A server that knows no ids leaves its text.
+            // If the server reports no token ids, its text is logged.
             data: if token_ids.is_empty() { text.as_bytes().to_vec() } else { bytes(token_ids) },
             token_data: streams.then(|| bytes(token_ids.get(..*first).unwrap_or_default())),
             token_count: settings.use_token_latencies.then(|| counted_tokens(tokens)),

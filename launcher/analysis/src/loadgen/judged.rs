@@ -7,7 +7,7 @@ use super::{
     verdict::{TestVerdict, TrialVerdict},
 };
 
-/// The tests of a run and what they came to.
+/// The tests of a run with their verdicts.
 #[derive(Clone, Debug)]
 pub struct LoadGenTests {
     /// Each with its verdict, in order.

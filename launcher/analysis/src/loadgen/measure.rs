@@ -1,7 +1,7 @@
 //! LoadGen's measurements of a phase, from the records of its requests. Pure.
 //!
-//! A sample is complete when its answer has ended. One that failed is complete too, so that the test goes on, and is in no
-//! latency: it is counted by its reason, and its phase is never valid.
+//! A sample is complete when its answer has ended. A failed sample is complete too, so that the test goes on. It is in no latency, it is counted
+//! under its reason, and it makes its phase invalid.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,20 +20,20 @@ use measurement::record::RequestRecord;
 /// The reason of a sample without a first token. LoadGen reads undefined memory in this case.
 const NO_FIRST_TOKEN: &str = "no_first_token";
 
-/// What a phase came to.
+/// The results of a phase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The measurements of the samples that were completed.
     pub result: PhaseResult,
     /// Number of failed samples by reason.
     pub failed: BTreeMap<String, u64>,
-    /// LoadGen's errors of samples that were completed all the same, by when they ended on the clock of the records.
+    /// LoadGen's errors of samples that were completed nevertheless, with the end of the sample on the clock of the records.
     pub errors: Vec<(Duration, Event)>,
     /// The last completion, from the start of the phase.
     pub last_completion: Duration,
 }
 
-/// Sums up the records of a phase that began at `began`: one for each sample that was issued, in any order.
+/// Sums up the records of a phase that began at `began`: one record per issued sample, in any order.
 pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, records: &[&RequestRecord]) -> Measured {
     let mut records = records.to_vec();
     records.sort_unstable_by_key(|it| it.number);
@@ -47,7 +47,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
         if settings.scenario == Scenario::MultiStream && complete == samples.len() {
             result.query_latencies_ns.push(nanos(done.saturating_sub(first.scheduled)));
         }
-        // Each query overwrites these values, so that they are those of the last query.
+        // Each query overwrites these values, so that the last query decides them.
         result.queries_issued += 1;
         result.final_query_scheduled_time_s = seconds(queries.due(query_of(first)));
         result.final_query_issued_time_s = seconds(issued(first, settings.scenario).saturating_sub(began));
@@ -60,7 +60,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
 }
 
 impl Measured {
-    /// Whether the sample was completed well.
+    /// Returns whether the sample succeeded.
     fn add(&mut self, record: &RequestRecord, settings: &Settings) -> bool {
         let Some(sample) = CompletedSample::from_record(record) else {
             *self.failed.entry(record.outcome.name()).or_default() += 1;
@@ -84,7 +84,7 @@ impl Measured {
     }
 }
 
-/// When LoadGen would have issued it: a stream takes that for the scheduled time as well.
+/// When LoadGen would have issued the sample. In SingleStream and MultiStream it is also the scheduled time.
 fn issued(record: &RequestRecord, scenario: Scenario) -> Duration {
     match scenario {
         Scenario::SingleStream | Scenario::MultiStream => record.scheduled,

@@ -1,4 +1,4 @@
-//! What the LoadGen tests of a run came to: from the records of the engine to logs and a verdict for each test.
+//! The LoadGen tests of a run: from the records of the engine to logs and a verdict per test.
 
 pub mod answers;
 pub mod judged;

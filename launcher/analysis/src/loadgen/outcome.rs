@@ -1,5 +1,4 @@
-//! Makes the logs of each LoadGen test from what the engine recorded. Pure, except that it asks for the process id, which the
-//! logs hold.
+//! Makes the logs of each LoadGen test from what the engine recorded. Pure, except that it reads the process id, which the logs contain.
 
 use std::{process, sync::Arc, time::Duration};
 
@@ -30,10 +29,10 @@ use measurement::{
     recorder::KeptOutput,
 };
 
-/// The warning where answers are logged as text.
+/// The warning if answers are logged as text.
 const NO_IDS: &str = "The server told no token ids: answers without them are logged as their text in UTF-8.";
 
-/// A test that was run, or as much of it as there was time for.
+/// A test that was run, completely or until time ran out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestOutcome {
     /// The folder of its logs.
@@ -81,7 +80,7 @@ pub fn outcomes(
     loadgen.tests.iter().enumerate().map(of_test).collect()
 }
 
-/// A phase that was stopped before its first sample left is in no log.
+/// A phase that was stopped before its first send is in no log.
 fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
     !(records.is_empty() && matches!(issued.end, Some(PhaseEnd::Stopped(_))))
 }
@@ -94,7 +93,7 @@ pub struct Began<'a> {
     pub queries: &'a PhaseQueries,
     /// When it began, on the clock of the run.
     pub at: Duration,
-    /// Why it issued no more queries; `None` for an accuracy phase that issued all of them.
+    /// Why the phase issued no more queries; `None` for an accuracy phase that issued all of them.
     pub end: Option<PhaseEnd>,
     pub records: &'a [&'a RequestRecord],
     /// The outputs that were kept for the accuracy log.
@@ -116,7 +115,7 @@ impl LogClock {
     }
 
     fn time_of_day(&self, time: Duration) -> Timestamp {
-        // A run does not last until the end of all time stamps.
+        // A run does not reach the end of the range of time stamps.
         self.started.checked_add(SignedDuration::try_from(time).unwrap_or_default()).unwrap_or(self.started)
     }
 }

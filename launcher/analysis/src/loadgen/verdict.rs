@@ -26,12 +26,12 @@ pub struct TrialVerdict {
     pub rate: f64,
     /// It had the full length of the test.
     pub full: bool,
-    /// The limits of the scenario were met, and no sample failed; in the launcher's own search also to the end of the trial, and at
-    /// full length as early stopping asks.
+    /// The limits of the scenario were met, and no sample failed. In the launcher's own search, the limits must hold to the end of the trial, and
+    /// at full length early stopping must pass.
     pub met: bool,
 }
 
-/// What a test came to.
+/// The result of a test.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,28 +42,28 @@ pub struct TestVerdict {
     pub scenario: Scenario,
     /// Which phases it had.
     pub mode: Mode,
-    /// It is the run of a compliance test, which has too few queries to be VALID: its answers are what is judged.
+    /// It is the run of a compliance test, which has too few queries to be VALID: only its answers are judged.
     pub audited: bool,
-    /// VALID or INVALID; complete or incomplete where LoadGen says neither.
+    /// VALID or INVALID; complete or incomplete if LoadGen reports neither.
     pub result: Cow<'static, str>,
-    /// LoadGen's VALID or INVALID; absent: the test measured no performance, or did not come to it.
+    /// LoadGen's VALID or INVALID; absent: the test measured no performance, or did not reach that phase.
     pub valid: Option<bool>,
-    /// Why it does not count; empty: it does.
+    /// Why the test does not count; empty: it counts.
     pub reasons: Vec<String>,
-    /// Errors in its detail log. LoadGen's verdict does not ask for them.
+    /// Errors in its detail log. LoadGen's verdict ignores them.
     pub errors: u64,
     /// Warnings in its detail log.
     pub warnings: u64,
-    /// The first of them that tells more than that the test is an audit.
+    /// The first warning that reports more than that the test is an audit.
     pub first_warning: Option<String>,
-    /// The rate at which its queries were due, in queries per second; absent in any scenario but Server.
+    /// The scheduled rate of its queries, in queries per second; absent in every scenario except Server.
     pub target_qps: Option<f64>,
     /// The results of its detail log, under LoadGen's names.
     pub figures: Map<String, Value>,
-    /// Those of these figures that tables show; absent as `valid` is.
+    /// The figures that tables show; absent when `valid` is absent.
     #[serde(skip)]
     pub headline: Option<Headline>,
-    /// What these say without LoadGen's quirks; absent as `valid` is.
+    /// The same figures without LoadGen's quirks; absent when `valid` is absent.
     #[serde(rename = "withoutQuirks")]
     pub corrected: Option<CorrectedFigures>,
 }
@@ -72,7 +72,7 @@ pub struct TestVerdict {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Headline {
     pub queries: u64,
-    /// Server: of completed samples. Absent in SingleStream and MultiStream, and where no time passed.
+    /// Server: completed samples. Absent in SingleStream and MultiStream, and if no time passed.
     pub samples_per_second: Option<f64>,
     /// With token latencies.
     pub tokens_per_second: Option<f64>,
@@ -104,20 +104,20 @@ impl Headline {
     }
 }
 
-/// Figures that LoadGen gives another meaning than their names say.
+/// Figures with LoadGen names that do not match their meaning.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorrectedFigures {
-    /// Until the latest completion, not until that of the query that was issued last.
+    /// Until the latest completion, not until the completion of the query that was issued last.
     pub samples_per_second: Option<f64>,
     pub tokens_per_second: Option<f64>,
-    /// Early stopping on first tokens, whatever became of that on times per output token.
+    /// Early stopping on first tokens, independent of early stopping on times per output token.
     pub ttft_early_stopping_met: Option<bool>,
     /// Early stopping on times per output token.
     pub tpot_early_stopping_met: Option<bool>,
-    /// The early-stopping estimate of the target percentile of latencies, in nanoseconds, where LoadGen logs one of first tokens
-    /// under that name.
+    /// The early-stopping estimate of the target percentile of latencies, in nanoseconds, if LoadGen logs an estimate of first tokens under that
+    /// name.
     pub early_stopping_latency_ns: Option<i64>,
     /// Samples with fewer than two tokens, whose time per output token is negative in the logs.
     pub too_few_tokens: u64,
@@ -137,10 +137,10 @@ impl CorrectedFigures {
     }
 }
 
-/// What a test says of a performance phase that measured.
+/// The verdict on a performance phase that measured.
 struct Judged {
     valid: bool,
-    /// Why it is INVALID; empty: it is VALID.
+    /// Why the test is INVALID; empty: it is VALID.
     reason: String,
     figures: Map<String, Value>,
     headline: Headline,
@@ -197,17 +197,17 @@ impl TestVerdict {
         }
     }
 
-    /// Whether the test counts: VALID where that is said, and nothing went wrong.
+    /// Whether the test counts: VALID if LoadGen decides that, and without errors.
     pub fn counts(&self) -> bool {
         self.reasons.is_empty()
     }
 }
 
-/// Why a test does not count; empty: it does.
+/// Why a test does not count; empty: it counts.
 fn reasons(log: &TestLog, judged: Option<&Judged>, errors: u64) -> Vec<String> {
     let mut reasons = match judged {
         Some(Judged { valid: true, .. }) => Vec::new(),
-        // An audit is to measure nothing; what counts is that every answer came.
+        // An audit does not have to measure anything. It counts if every answer arrived.
         Some(_) if log.audited => log.faults(),
         Some(judged) => vec![judged.reason.clone()],
         None => log.faults(),
@@ -227,11 +227,11 @@ fn texts(log: &TestLog, level: Level) -> impl Iterator<Item = String> {
     log.events().filter(move |it| it.level() == level).map(|it| it.text())
 }
 
-/// The figures of the detail log but the verdict and its reason, which a [`TestVerdict`] has as fields.
+/// The figures of the detail log, except the verdict and its reason, which are fields of [`TestVerdict`].
 fn named_figures(results: &Results, validity: &Validity) -> Map<String, Value> {
     let named = figures(results, validity).into_iter().map(|it| (it.key.into_owned(), Value::from(&it.value)));
     let mut named: Map<String, Value> = named.collect();
-    // Keeps the order of the others, which is that of the log.
+    // Keeps the log's order of the other keys.
     named.shift_remove(VALIDITY);
     named.shift_remove(INVALID_REASON);
     named
@@ -330,7 +330,7 @@ mod tests {
         let (mut figures, mut errors, mut warnings) = (Map::new(), Vec::new(), Vec::new());
         for line in String::from_utf8(written).unwrap().lines() {
             let line = line.strip_prefix(":::MLLOG ").unwrap();
-            // The log writes numbers that JSON does not have.
+            // The log contains numbers that JSON does not have.
             let line = ["NaN", "Infinity"].iter().fold(line.to_owned(), |line, word| {
                 line.replace(&format!("\"value\": {word}"), &format!("\"value\": \"{word}\""))
             });

@@ -1,13 +1,13 @@
-//! How sure the value of an objective is: whether its interval holds the limit, and whether the figure was drifting.
+//! The certainty of an objective's value: whether its interval contains the limit, and whether the figure was drifting.
 
 use crds::objective::FigureValue;
 
-/// What is known of a value beside the value itself.
+/// What is known about a value besides the value itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certainty {
     /// The 95 % interval, from its lower to its upper end.
     pub interval: Option<(FigureValue, FigureValue)>,
-    /// Whether the stage was drifting; `None` where that is not known.
+    /// Whether the stage was drifting; `None` if unknown.
     pub drift: Option<Drift>,
 }
 
@@ -19,7 +19,7 @@ pub enum Drift {
 }
 
 impl Certainty {
-    /// What makes the decision on a limit unsure, in words; `None` where nothing is known that does.
+    /// What makes the decision on a limit unsure, in words; `None` if nothing known does.
     pub(super) fn note(&self, limit: FigureValue) -> Option<String> {
         let holds = |(low, high): &(FigureValue, FigureValue)| (low.as_f64()..=high.as_f64()).contains(&limit.as_f64());
         let interval = self.interval.filter(holds).map(|(low, high)| {

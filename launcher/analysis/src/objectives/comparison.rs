@@ -1,4 +1,4 @@
-//! A value against its limit, and against that of an earlier run.
+//! Compares a value with its limit, and with the value of an earlier run.
 
 use crds::{
     objective::FigureValue,
@@ -13,7 +13,7 @@ use super::reading::{Reading, Source, profiled};
 pub struct Baseline<'a> {
     /// The figures of the earlier run.
     pub source: &'a dyn Source,
-    /// By how many percent of the earlier value a figure may be worse.
+    /// Maximum worsening of a figure, in percent of the earlier value.
     pub max_regression_percent: u32,
 }
 
@@ -26,21 +26,21 @@ pub struct BaselineLimit {
     pub limit: FigureValue,
 }
 
-/// A value beside that of an earlier run.
+/// The result of comparing a value with an earlier run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Comparison {
-    /// It is no worse than allowed.
+    /// The value is no worse than allowed.
     Within(BaselineLimit),
-    /// It is worse by more than these percent.
+    /// The value is worse by more than this many percent.
     Regression(BaselineLimit, u32),
-    /// The earlier value is 0, of which there is no share: the limit of the objective decides alone.
+    /// The earlier value is 0, so there is no percentage of it: the limit of the objective decides alone.
     NoShare,
-    /// The earlier run has no such value, or one that was measured otherwise.
+    /// The earlier run has no such value, or measured it differently.
     Undecided(String),
 }
 
 impl Comparison {
-    /// The earlier value and its limit, where they are compared.
+    /// The earlier value and its limit, if they are compared.
     pub(super) fn limit(&self) -> Option<BaselineLimit> {
         match self {
             Comparison::Within(limit) | Comparison::Regression(limit, _) => Some(*limit),
@@ -48,7 +48,7 @@ impl Comparison {
         }
     }
 
-    /// What to know of a comparison that did not take place.
+    /// Why no comparison was made.
     pub(super) fn note(&self) -> Option<String> {
         let text = "the value of the baseline is 0, which has no percentage: the limit decides alone";
         (*self == Comparison::NoShare).then(|| text.into())
@@ -90,7 +90,7 @@ impl Baseline<'_> {
     }
 }
 
-/// Whether a value meets a limit; no number meets none.
+/// Whether a value meets a limit. NaN meets no limit.
 pub(super) fn is_within(bound: Bound, limit: FigureValue, value: FigureValue) -> bool {
     match bound {
         Bound::Max(_) => value <= limit,
@@ -98,16 +98,16 @@ pub(super) fn is_within(bound: Bound, limit: FigureValue, value: FigureValue) ->
     }
 }
 
-/// The stricter one of the limit of an objective and another one.
+/// The stricter one of the limit of an objective and another limit.
 pub fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
-    // The other one is stricter where it meets the limit itself.
+    // The other limit is stricter if it meets the objective's limit.
     if is_within(bound, bound.limit(), other) { other } else { bound.limit() }
 }
 
-/// The worst value that is no regression: earlier value x (1 + percent / 100), of a lower bound x (1 - percent / 100), from 0 on.
+/// The worst value that is no regression: earlier value x (1 + percent / 100); for a lower bound x (1 - percent / 100), but at least 0.
 fn limit(bound: Bound, earlier: FigureValue, percent: u32) -> FigureValue {
     match earlier {
-        // In whole nanoseconds, so that 0 percent is the earlier value itself.
+        // In whole nanoseconds, so that 0 percent gives exactly the earlier value.
         FigureValue::Time(time) => {
             let percent = match bound {
                 Bound::Max(_) => 100 + u128::from(percent),

@@ -1,6 +1,6 @@
-//! Objectives of `spec.slo`: is each met, missed, or not to be decided? The rules stand in `docs/objectives.md`.
+//! Objectives of `spec.slo`: is each met, missed, or undecided? `docs/objectives.md` has the rules.
 //!
-//! A value that is equal to its limit meets it. What was not measured, and what a run that is not valid measured, decides nothing.
+//! A value equal to its limit meets it. A figure that was not measured decides nothing, and neither does an invalid run.
 
 mod certainty;
 mod comparison;
@@ -30,20 +30,20 @@ pub use result::{ObjectiveResult, Objectives};
 use comparison::Comparison;
 use reading::profiled;
 
-/// What the objectives are about.
+/// The subject of the objectives: a run with its figures.
 struct Subject<'a> {
-    /// Why the figures decide nothing; `None` where they count.
+    /// Why the figures decide nothing; `None` if they count.
     undecided: Option<String>,
     stages: Vec<&'a str>,
-    /// Those that have figures: a stage that is a warm-up as a whole has none.
+    /// The stages with figures: a stage that is entirely warm-up has none.
     measured: Vec<&'a str>,
     source: &'a dyn Source,
     baseline: Option<Baseline<'a>>,
 }
 
 impl Objectives {
-    /// Evaluates the objectives on the report of a finished run. `measured`: of its stages those that have figures. `undecided`: why its
-    /// figures decide nothing; `None`: they count.
+    /// Evaluates the objectives on the report of a finished run. `measured`: its stages with figures. `undecided`: why its figures decide nothing;
+    /// `None`: they count.
     pub fn of_report(
         slo: &ResolvedSlo,
         report: &dyn Source,
@@ -70,8 +70,7 @@ impl Objectives {
 }
 
 impl Analysis {
-    /// Evaluates the objectives of a run, and takes them into account in its verdict. It comes last, because a measurement that is
-    /// not valid decides no objective.
+    /// Evaluates the objectives of a run, and applies them to its verdict. It comes last, because an invalid measurement decides no objective.
     pub(crate) fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
         let baseline = with_percent(slo, baseline);
         self.judgement.remarks.extend(baseline.and_then(|it| other_model(it.source, &self.model)));
@@ -93,10 +92,10 @@ impl Analysis {
     }
 }
 
-/// How the remark on a baseline of another model begins.
+/// Prefix of the remark that the baseline measured another model.
 pub const OTHER_MODEL: &str = "the baseline is of the model ";
 
-/// A remark where the baseline measured another model.
+/// A remark if the baseline measured another model.
 pub fn other_model(baseline: &dyn Source, model: &str) -> Option<String> {
     let other = baseline.model().filter(|it| *it != model)?;
     Some(format!(
@@ -116,7 +115,7 @@ pub fn why_undecided(outcome: Outcome, partial: bool, reason: &str) -> Option<St
     }
 }
 
-/// The earlier run, with how much worse a figure may be.
+/// The earlier run, with the maximum worsening of a figure.
 fn with_percent<'a>(slo: &ResolvedSlo, source: Option<&'a dyn Source>) -> Option<Baseline<'a>> {
     let max_regression_percent = slo.baseline.as_ref()?.max_regression_percent;
     Some(Baseline { source: source?, max_regression_percent })
@@ -141,7 +140,7 @@ fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveRe
     }
 }
 
-/// Why figures decide nothing although the run counts; `None`: they do.
+/// Why figures decide nothing although the run counts; `None`: they decide.
 fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let invalid = || {
         let all = source.invalid();
@@ -152,7 +151,7 @@ fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     profiled(source, stage).or_else(invalid)
 }
 
-/// The one of two stages that decides.
+/// Of the results of two stages, the one that decides.
 fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
     if is_worse(&other, &one) { other } else { one }
 }
@@ -160,7 +159,7 @@ fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
 /// Decides an objective on the run as a whole or on one stage.
 fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
     if let Some(reason) = subject.undecided.clone().or_else(|| does_not_count(subject.source, stage)) {
-        // The report shows the value, although it does not decide.
+        // The report shows the value even if it decides nothing.
         let observed = subject.source.reading(stage, objective.metric, objective.stat);
         let observed = observed.filter(|it| !it.value.as_f64().is_nan());
         return ObjectiveResult { observed, ..ObjectiveResult::undecided(objective, stage, reason) };
@@ -209,7 +208,7 @@ fn past(bound: Bound, limit: FigureValue, value: FigureValue, name: &str) -> Str
     format!("{}, {side} {name} {limit}", value.beside(limit))
 }
 
-/// A percentile of too few values decides, but it is the largest of them.
+/// Notes that a percentile of too few values is the largest of them. It decides nevertheless.
 fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
     let stat = objective.stat?;
     let needed = stat.fewest_values().filter(|it| observed.count < *it)?;

@@ -38,7 +38,7 @@ impl Source for Analysis {
         self.stages.iter().filter_map(|it| Some((it.stage.name.as_str(), reason(it)?))).collect()
     }
 
-    /// Of a stage, or of a run that has one stage: several stages together have no interval.
+    /// For a stage, or for a run that has one stage: several stages together have no interval.
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
         let stage = match (stage, &self.stages[..]) {
             (None, [only]) => Some(only),
@@ -74,7 +74,7 @@ fn time(distribution: Option<Distribution<Duration>>, stat: Option<Stat>) -> Opt
     Some((FigureValue::Time(Span(time)), it.count))
 }
 
-/// A rate or a share. Of a load without a request there is none, and not a rate of 0.
+/// A rate or a share. A load without requests has none, rather than a rate of 0.
 fn number(figures: &Figures, figure: Figure) -> Option<(FigureValue, u64)> {
     let number = figures.number(figure).filter(|_| figures.requests > 0)?;
     let count = match figure {

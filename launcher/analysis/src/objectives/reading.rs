@@ -1,4 +1,4 @@
-//! Where an objective reads its figure.
+//! The source of an objective's figure.
 
 use ::figures::Figure;
 use crds::{
@@ -13,46 +13,47 @@ use super::certainty::Certainty;
 pub struct Reading {
     /// The value.
     pub value: FigureValue,
-    /// How many values it comes from: of a time those of the distribution, of a rate the requests that succeeded, of a share the
-    /// requests that it is a share of.
+    /// Number of values behind it: for a time the values of the distribution, for a rate the successful requests, for a share the requests in its
+    /// denominator.
     pub count: u64,
-    /// What has to be the same for two values to be compared, see [`basis`].
+    /// Two values can be compared only if their basis is equal, see [`basis`].
     pub basis: String,
 }
 
-/// Figures that objectives read: those of the run, or of an earlier one.
+/// The figures that objectives read, from this run or an earlier one.
 pub trait Source {
-    /// The value of a metric, of the run as a whole or of a stage; `None` where it was not measured, or there is no such stage.
+    /// The value of a metric, for the whole run or one stage; `None` if it was not measured, or if there is no such stage.
     fn reading(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Option<Reading>;
 
-    /// The model that was measured, where that is known.
+    /// The model that was measured, if known.
     fn model(&self) -> Option<&str> {
         None
     }
 
-    /// The stages whose figures a profiler touches. They decide nothing, nor do those of the run as a whole if there is one.
+    /// The stages with figures that a profiler affects. These figures decide nothing. If there is such a stage, neither do the figures of the whole
+    /// run.
     fn profiled(&self) -> &[String] {
         &[]
     }
 
-    /// The stages that do not count, and why. They decide nothing, nor do the figures of the run as a whole if there is one.
+    /// The stages that do not count, and why. They decide nothing. If there is such a stage, neither do the figures of the whole run.
     fn invalid(&self) -> Vec<(&str, String)> {
         Vec::new()
     }
 
-    /// How sure that value is, as far as that is known.
+    /// The certainty of that value, as far as it is known.
     fn certainty(&self, _stage: Option<&str>, _metric: Metric, _stat: Option<Stat>) -> Certainty {
         Certainty::default()
     }
 }
 
-/// The comparability label that a metric depends on: from which clock its times count, or who counted its tokens. Empty where it
-/// depends on none.
+/// The comparability label that a metric depends on: the clock that its times count from, or who counted its tokens. Empty if it depends on no
+/// label.
 pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
     Figure::from_metric(metric).row().basis.choose(clock, itl, tokens)
 }
 
-/// Why figures decide nothing because a profiler touches them; `None`: none does.
+/// Why figures decide nothing because a profiler affects them; `None`: no profiler does.
 pub(super) fn profiled(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let touched = source.profiled();
     match stage {

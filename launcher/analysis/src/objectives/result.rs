@@ -1,4 +1,4 @@
-//! How objectives came out.
+//! The results of objectives.
 
 use crds::{
     LauncherReason,
@@ -14,45 +14,45 @@ use super::{
 };
 use crate::validity::{Reason, Verdict};
 
-/// How many objectives a reason names.
+/// Maximum number of objectives that a reason names.
 const MAX_NAMED: usize = 3;
 
-/// The objectives of a run as they came out.
+/// The results of the objectives of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objectives {
-    /// What an objective that is missed does.
+    /// What a missed objective does.
     pub enforcement: Enforcement,
-    /// The earlier run that figures are compared with; `None` where none is.
+    /// The earlier run that figures are compared with; `None` if there is none.
     pub baseline: Option<ResolvedBaseline>,
     /// In the order of the spec.
     pub results: Vec<ObjectiveResult>,
 }
 
-/// One objective as it came out.
+/// The result of one objective.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectiveResult {
-    /// What was asked.
+    /// The objective in the spec.
     pub objective: ResolvedObjective,
     /// Whether it is met.
     pub met: Met,
-    /// What was measured, of every stage that of the worst; `None` where nothing was.
+    /// The measured value, for an objective on every stage the value of the worst stage; `None` if nothing was measured.
     pub observed: Option<Reading>,
-    /// The stage of that value; `None` where it is of the run as a whole.
+    /// The stage of that value; `None` if it covers the whole run.
     pub stage: Option<String>,
-    /// What the baseline has, and the limit that follows from it; `None` where nothing is compared.
+    /// The baseline's value, and the limit that follows from it; `None` if nothing is compared.
     pub baseline: Option<BaselineLimit>,
-    /// Why it is missed or cannot be decided, or what to know of the value; empty where there is nothing to say.
+    /// Why it is missed or undecided, or a note on the value; empty if there is nothing to report.
     pub reason: String,
 }
 
 impl ObjectiveResult {
-    /// The limit that decides: the stricter one of its own and of the baseline's.
+    /// The limit that decides: the stricter one of its own limit and the baseline's limit.
     pub fn limit(&self) -> FigureValue {
         let own = self.objective.bound.limit();
         self.baseline.map_or(own, |it| stricter(self.objective.bound, it.limit))
     }
 
-    /// The row of a status.
+    /// The result as a row of a status.
     pub fn status(&self) -> ObjectiveStatus {
         ObjectiveStatus {
             name: self.objective.name.clone(),
@@ -76,18 +76,18 @@ impl ObjectiveResult {
 }
 
 impl Objectives {
-    /// How many came out in which way.
+    /// Counts the objectives by their result.
     pub fn counts(&self) -> ObjectiveCounts {
         ObjectiveCounts::count(self.results.iter().map(|it| it.met))
     }
 
-    /// The objectives of a run whose figures do not count, with the reason.
+    /// The objectives of a run without valid figures, with the reason.
     pub fn undecided(slo: &ResolvedSlo, reason: &str) -> Objectives {
         let results = slo.objectives.iter().map(|it| ObjectiveResult::undecided(it, None, reason.to_owned())).collect();
         Objectives { enforcement: slo.enforcement, baseline: None, results }
     }
 
-    /// What they make of a valid measurement, and why; `None`: it stays valid, because they are met or only reported.
+    /// The outcome and reason that the objectives give a valid measurement; `None`: it stays valid, because they are met or only reported.
     pub fn verdict(&self) -> Option<(Outcome, Reason)> {
         let all = self.counts().all();
         let (outcome, name) = match (self.enforcement, all) {
@@ -98,7 +98,7 @@ impl Objectives {
         Some((outcome, Reason { name, message: self.message(all) }))
     }
 
-    /// Takes them into account in the verdict on a valid measurement, unless they are only reported.
+    /// Applies the objectives to the verdict on a valid measurement, unless they are only reported.
     pub(super) fn apply(&self, verdict: &mut Verdict) {
         if let Some((outcome, reason)) = self.verdict().filter(|_| verdict.outcome == Outcome::Passed) {
             verdict.outcome = outcome;
@@ -106,7 +106,7 @@ impl Objectives {
         }
     }
 
-    /// The objectives that came out in one way, with their reasons.
+    /// The objectives with this result, with their reasons.
     fn message(&self, met: Met) -> String {
         let these: Vec<&ObjectiveResult> = self.results.iter().filter(|it| it.met == met).collect();
         let mut told: Vec<String> =
@@ -118,8 +118,8 @@ impl Objectives {
     }
 }
 
-/// Whether a result of an objective decides before another one, of another stage or run: one that misses before one that is undecided
-/// before one that meets, and then the one that is nearer to its limit, or further past it. Of equals neither does.
+/// Whether a result of an objective takes precedence over the result of another stage or run: missed, then undecided, then met. Among equals, the
+/// result nearer to its limit, or further past it, takes precedence. Neither of two identical results does.
 pub(crate) fn is_worse(it: &ObjectiveResult, than: &ObjectiveResult) -> bool {
     let rank = |it: &ObjectiveResult| match it.met {
         Met::True => 0,
@@ -129,7 +129,7 @@ pub(crate) fn is_worse(it: &ObjectiveResult, than: &ObjectiveResult) -> bool {
     rank(it).cmp(&rank(than)).then_with(|| used(it).total_cmp(&used(than))).is_gt()
 }
 
-/// The part of the limit that a value uses up: above 1 the limit is missed.
+/// The part of the limit that a value uses up: above 1, the objective is missed.
 fn used(result: &ObjectiveResult) -> f64 {
     let Some(observed) = &result.observed else { return 0.0 };
     let (value, limit) = (observed.value.as_f64(), result.limit().as_f64());
@@ -137,6 +137,6 @@ fn used(result: &ObjectiveResult) -> f64 {
         Bound::Max(_) => value / limit,
         Bound::Min(_) => limit / value,
     };
-    // 0 / 0 is exactly at the limit.
+    // 0 / 0: the value is exactly at the limit.
     if share.is_nan() { 1.0 } else { share }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Reason, Verdict};
 
-/// Readings by stage; that of the run as a whole has no stage.
+/// Readings by stage; the key `None` is the whole run.
 #[derive(Default)]
 struct Readings(BTreeMap<Option<String>, Reading>, Certainty);
 
@@ -41,12 +41,12 @@ fn objective(stage: Option<&str>, bound: Bound) -> ResolvedObjective {
     ResolvedObjective { name: "o".into(), metric, stat, stage: stage.map(str::to_owned), bound }
 }
 
-/// A load of the stages fill, which is a warm-up as a whole, a and b.
+/// A load of three stages: fill, which is entirely warm-up, a and b.
 fn subject(source: &Readings) -> Subject<'_> {
     Subject { undecided: None, stages: vec!["fill", "a", "b"], measured: vec!["a", "b"], source, baseline: None }
 }
 
-/// The same readings of a run in which the server was profiled in some stages.
+/// The same readings, for a run with a profiler in some stages.
 struct Profiled(Readings, Vec<String>);
 
 impl Source for Profiled {
@@ -91,7 +91,7 @@ fn a_baseline_that_was_profiled_is_compared_with_nothing() {
     assert!(result.reason.starts_with("the baseline cannot be compared: stage a was profiled"), "{}", result.reason);
 }
 
-/// One row: the limit, the readings, and what has to come out.
+/// One row: the limit, the readings, and the expected result.
 #[track_caller]
 fn check(stage: Option<&str>, bound: Bound, found: &[(Option<&str>, FigureValue)], expected: (Met, &str)) {
     let source = readings(found);
@@ -108,7 +108,7 @@ fn the_truth_table() {
     let (limit, below, above) = (time("500ms"), time("499.999999ms"), time("500.000001ms"));
     let run = |value| vec![(None, value)];
 
-    // One value, and the limit on either side of it.
+    // One value, with limits on either side of it.
     check(None, Max(limit), &run(below), (True, ""));
     check(None, Max(limit), &run(limit), (True, ""));
     check(None, Max(limit), &run(above), (False, "p99 of ttft is 500.000001ms, above max 500ms"));
@@ -127,12 +127,12 @@ fn the_truth_table() {
     check(Some("a"), Max(limit), &run(below), (Inconclusive, "no value of p99 of ttft was measured in stage a"));
     check(Some("c"), Max(limit), &run(below), (Inconclusive, "the load has no stage c"));
 
-    // One stage, and not the run as a whole.
+    // One stage instead of the whole run.
     let stages = |a, b| vec![(None, above), (Some("a"), a), (Some("b"), b)];
     check(Some("a"), Max(limit), &stages(below, above), (True, ""));
     check(Some("b"), Max(limit), &stages(below, time("1s")), (False, "p99 of ttft in stage b is 1s, above max 500ms"));
 
-    // Every stage: one that misses decides, then one that is undecided.
+    // Every stage: a missed one decides, then an undecided one.
     check(Some("*"), Max(limit), &stages(below, limit), (True, ""));
     check(
         Some("*"),
@@ -159,7 +159,7 @@ fn the_truth_table() {
         (False, "p99 of ttft in stage b is 500.000001ms, above max 500ms"),
     );
 
-    // A run whose figures do not count, or only of a part.
+    // A run with figures that do not count, or that cover only a part.
     for why in
         ["the run was stopped before its end", "the run is not valid (TooManyErrors), so that its figures do not count"]
     {
@@ -202,7 +202,7 @@ fn a_percentile_of_too_few_values_decides_and_says_what_it_is() {
     }
 }
 
-/// What came out of a value beside an earlier one, with 10 percent allowed.
+/// The result for a value beside an earlier value, with 10 percent allowed.
 fn compared(bound: Bound, value: FigureValue, earlier: Option<Reading>, percent: u32) -> ObjectiveResult {
     let source = readings(&[(None, value)]);
     let before = Readings(earlier.map(|it| (None, it)).into_iter().collect(), Certainty::default());
@@ -318,7 +318,7 @@ fn a_status_row_shows_the_value_beside_the_limit_that_decided() {
 }
 
 proptest! {
-    /// Whatever was measured, the result is that of a comparison, and a baseline never makes an objective easier.
+    /// For any measured values, the result equals a plain comparison, and a baseline never makes an objective easier.
     #[test]
     fn any_number_is_decided_as_it_compares(value in any::<f64>(), limit in 0.0..1e12, before in any::<f64>(), percent in 0_u32..=1_000) {
         let number = FigureValue::Number;

@@ -1,8 +1,7 @@
 //! Headline rates: the successful work per second between the fill and the drain of a stage.
 //!
-//! A stage fills until requests end as often as they are sent, and drains once no request is sent any more. Both belong to the
-//! time from its first request to its last answer, so that a rate over that time is too low: by a third where an answer takes
-//! half as long as the stage. See `docs/metrics.md`, "Rates".
+//! A stage fills until requests end as often as they are sent, and drains once no more requests are sent. A rate from the first request to the last
+//! answer includes both, and is therefore too low: by a third if an answer takes half as long as the stage. See `docs/metrics.md`, "Rates".
 
 use std::time::Duration;
 
@@ -16,12 +15,12 @@ use workload_profiles::{
     workload::{Load, Stage},
 };
 
-/// The shortest window, as a part of the time in which requests were sent.
+/// Minimum length of a window, as a share of the time in which requests were sent.
 const SHORTEST: f64 = 0.1;
-/// The fewest requests of a window: with fewer, the requests at its edges change the rate by more than a tenth.
+/// Minimum number of requests in a window: with fewer, the requests at its edges change the rate by more than a tenth.
 const FEWEST_REQUESTS: f64 = 10.0;
 
-/// Where a stage neither fills nor drains, from the start of the run.
+/// The time in which a stage neither fills nor drains, from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateWindow {
     pub from: Duration,
@@ -33,7 +32,7 @@ impl RateWindow {
         self.to.saturating_sub(self.from)
     }
 
-    /// The part of an amount that falls into the window, if it comes evenly from one moment to another.
+    /// The part of an amount within the window, if the amount arrives evenly between two times.
     fn part(self, from: Duration, to: Duration) -> f64 {
         if to <= from {
             return if to > self.from && to <= self.to { 1.0 } else { 0.0 };
@@ -71,13 +70,13 @@ impl Work {
     }
 }
 
-/// Work, and the time that it took.
+/// Work, and the time in which it was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plateau {
     pub(super) work: Work,
     /// Above zero.
     pub(super) length: Duration,
-    /// `None` of several stages together.
+    /// `None` for several stages together.
     pub(super) window: Option<RateWindow>,
 }
 
@@ -88,17 +87,17 @@ impl Plateau {
     }
 }
 
-/// When the parts of a request that succeeded count.
+/// The times over which a successful request counts.
 pub(super) struct Spans {
-    /// The request, its prompt and whether it was good.
+    /// The request, its prompt, and whether it was good.
     pub(super) request: (Duration, Duration),
     /// Its output tokens.
     pub(super) output: (Duration, Duration),
 }
 
 impl Spans {
-    /// A slot of a closed loop is busy with its request all the time. In an open loop a request may wait in a queue of the server,
-    /// which is no work: it counts from its first token to its last one. An answer in one piece counts when it comes.
+    /// In a closed loop, a slot is busy with its request all the time. In an open loop, a request may wait in a queue of the server, which is no
+    /// work: it counts from its first to its last token. An answer in one piece counts when it arrives.
     pub(super) fn new(record: &RequestRecord, origin: LatencyOrigin) -> Spans {
         let last = record.last_token.unwrap_or(record.ended);
         let output = (record.first_token.unwrap_or(last), last);
@@ -115,14 +114,14 @@ impl Spans {
 pub(super) struct Plateaus {
     /// `None` for a stage without a window: its rates cover the whole stage.
     pub(super) stages: Vec<Option<Plateau>>,
-    /// Of each class over all stages; `None` where a stage has no plateau.
+    /// Per class over all stages; `None` if a stage has no plateau.
     pub(super) classes: Vec<Option<Plateau>>,
-    /// The factor of the work in each stage.
+    /// The correction factor of the work in each stage.
     pub(super) scales: Vec<f64>,
 }
 
 impl Plateaus {
-    /// Of the records of all requests. Without them, no stage has a plateau.
+    /// Computed from the records of all requests. Without them, no stage has a plateau.
     pub(super) fn new(recorder: &Recorder, workload: &Workload) -> Plateaus {
         let Some(records) = recorder.every_record() else {
             let count = recorder.stages.len();
@@ -175,7 +174,7 @@ impl Plateaus {
     }
 }
 
-/// A stage from its first request to its last answer.
+/// A stage from its first request to its last answer, without a window.
 fn whole(tally: &StageTally) -> Option<Plateau> {
     let (first, last) = tally.span()?;
     let work = Work {
@@ -187,13 +186,13 @@ fn whole(tally: &StageTally) -> Option<Plateau> {
     Some(Plateau { work, length: last.saturating_sub(first), window: None })
 }
 
-/// Requests that met every bound of goodput, of those that succeeded.
+/// Requests that met every goodput bound, as a share of successful requests.
 pub(super) fn good_share(tally: &StageTally) -> f64 {
     tally.good as f64 / (tally.succeeded() as f64).max(1.0)
 }
 
-/// The work of a successful request within a window. Requests of the warm-up and the cool-down count as well: they kept the server busy.
-/// Their goodput is unknown, so that each counts as the mean of the others.
+/// The work of a successful request within a window. Requests of the warm-up and the cool-down count too, because they kept the server busy. Their
+/// goodput is unknown, so each counts as the mean of the other requests.
 fn work(
     record: &RequestRecord,
     used: InFigures,
@@ -221,9 +220,9 @@ pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
     }
 }
 
-/// The factor of the work in each stage: the output tokens that arrived within the window, divided by the output tokens that the even spread
-/// places there. The factor differs from 1 where a server changes its speed, for example in the drain of an overload. Both counts cover the
-/// bins within the window, and all requests, because the time series contains all of them.
+/// The correction factor of the work in each stage: the output tokens that arrived within the window, divided by the output tokens that the even
+/// spread places there. It differs from 1 if a server changes its speed, for example in the drain of an overload. Both counts cover the bins within
+/// the window, and all requests, because the time series contains all of them.
 fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow>]) -> Vec<f64> {
     let exact: Vec<Option<(RateWindow, u64)>> =
         windows.iter().zip(series).map(|(window, series)| tokens_within((*window)?, series)).collect();
@@ -243,7 +242,7 @@ fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow
     exact.into_iter().zip(even).map(scale).collect()
 }
 
-/// The part of an answer that arrives within a window if its events arrive evenly. The tokens of a few events arrive in as many steps.
+/// The part of an answer that arrives within a window if its events arrive evenly. With few events, the tokens arrive in steps.
 fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> f64 {
     const FEW: u32 = 64;
     if !(2..=FEW).contains(&events) {
@@ -268,21 +267,21 @@ fn tokens_within(window: RateWindow, series: &TimeSeries) -> Option<(RateWindow,
     found.filter(|it| it.length() * 2 >= window.length()).map(|it| (it, tokens))
 }
 
-/// The times that bound the window of a stage.
+/// The times that determine the window of a stage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edges {
     first_sent: Option<Duration>,
-    /// When the first request ended that succeeded.
+    /// The first end of a successful request.
     first_end: Option<Duration>,
-    /// The longest time, from sent to its end, of a request that was sent before that.
+    /// The longest time from sent to end, among requests sent before `first_end`.
     longest: Duration,
-    /// When the first request was sent that was cut off.
+    /// The first send of a request that was cut off.
     first_cut_off: Option<Duration>,
 }
 
-/// The window of each stage. It begins when the stage has filled: the longest time of the requests that were sent before the first one
-/// ended, after the first one was sent, and after a ramp of slots. It ends when the last request was sent, or the first one that was
-/// cut off. It lies within the window of the figures.
+/// The window of each stage. It begins when the stage has filled: after the first send and a ramp of slots, plus the longest time of the requests
+/// sent before the first end. It ends at the last send, or at the first send of a request that was cut off. It lies within the window of the
+/// figures.
 fn windows(records: &Records, tallies: &[StageTally], stages: &[Stage]) -> Vec<Option<RateWindow>> {
     let mut edges = vec![Edges::default(); tallies.len().min(stages.len())];
     for record in records {

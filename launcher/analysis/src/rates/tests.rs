@@ -1,4 +1,4 @@
-//! Rates on paper: loads whose rates are known beforehand.
+//! Rates by hand: loads with known rates.
 
 use crds::units::{RequestRate, Span};
 use workload_profiles::workload::{Arrivals, Goodput, Margin, Rate, Window};
@@ -14,7 +14,7 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A request that succeeded: sent at `at`, its first token after `ttft`, then 20 ms for each of the others.
+/// A successful request: sent at `at`, its first token after `ttft`, and each further token 20 ms later.
 fn answer(number: u64, at: Duration, ttft: Duration, tokens: u32) -> RequestRecord {
     let first = at + ttft;
     let last = first + ms(20) * (tokens - 1);
@@ -30,7 +30,7 @@ fn answer(number: u64, at: Duration, ttft: Duration, tokens: u32) -> RequestReco
     }
 }
 
-/// Lengths from 512 to 1,535, evenly and in no order.
+/// Lengths from 512 to 1,535, uniform and in no order.
 fn length(number: u64) -> u32 {
     512 + (number * 389 % 1_024) as u32
 }
@@ -92,12 +92,12 @@ fn rates(load: Load, records: impl IntoIterator<Item = RequestRecord>) -> Option
     rates_in(&Stage::new("s", load), Window::All, records)
 }
 
-/// How far a figure is from the expected one, as a share of it.
+/// The relative error of a figure.
 fn error(found: f64, expected: f64) -> f64 {
     (found / expected - 1.0).abs()
 }
 
-/// So many slots that each send their next request when the one before it has ended, until a time.
+/// `count` slots that each send their next request when the previous one has ended, until `until`.
 fn slots(count: u64, ramp: Duration, until: Duration, ttft: Duration) -> Vec<RequestRecord> {
     let mut number = 0;
     let of_slot = |slot: u64| {
@@ -119,7 +119,7 @@ fn two_slots_of_one_second_each_are_two_requests_a_second() {
     // Each answer takes 820 + 9 * 20 = 1,000 ms, and each slot sends ten: at 0, 1, ... 9 s.
     let record = |number: u64| answer(number, ms(1_000) * (number / 2) as u32, ms(820), 10);
     let found = rates(Load::closed(2, 20), (0..20).map(record)).unwrap();
-    // From the end of the first two until the last two are sent; 16 requests lie between.
+    // From the end of the first two requests until the last two are sent; 16 requests lie between.
     assert_eq!(found.plateau.window, Some(RateWindow { from: ms(1_000), to: ms(9_000) }));
     assert!(error(found.plateau.work.requests, 16.0) <= 1e-9);
     assert!(error(found.requests, 2.0) <= 1e-9);
@@ -128,7 +128,7 @@ fn two_slots_of_one_second_each_are_two_requests_a_second() {
 
 #[test]
 fn a_server_that_keeps_up_has_the_rate_that_was_asked() {
-    // Answers take 10 to 30 s: of 60 s a half is fill, and 30 s of drain follow.
+    // Answers take 10 to 30 s: half of the 60 s is fill, and a drain of 30 s follows.
     let records: Vec<_> = (0..300).map(|it| answer(it, ms(200) * it as u32, ms(130), length(it))).collect();
     let mean = records.iter().map(|it| f64::from(it.osl())).sum::<f64>() / 300.0;
     let last = records.iter().map(|it| it.ended).max().unwrap();
@@ -151,14 +151,14 @@ fn slots_that_are_always_busy_have_a_token_every_20_ms() {
         let records = slots(40, ms(ramp), ms(60_000), ms(20));
         let found = rates(load, records).unwrap();
         assert!(error(found.output_tokens, 40.0 / 0.020) <= 0.002);
-        // Of the mean length, 1,023.5.
+        // 40 slots, 20 ms per token, mean length 1,023.5.
         assert!(error(found.requests, 40.0 / 0.020 / 1_023.5) <= 0.06);
     }
 }
 
 #[test]
 fn an_overloaded_server_has_its_own_rate() {
-    // Twenty requests a second come, and ten are served, one after the other, each within 100 ms. The queue is no work.
+    // Twenty requests arrive per second, and ten are served, one after another, each within 100 ms. The queue is no work.
     let record = |number: u64| {
         let (due, ended) = (ms(50) * number as u32, ms(100) * (number as u32 + 1));
         RequestRecord { first_token: Some(ended - ms(80)), ..answer(number, due, ended - due - ms(80), 5) }
@@ -184,7 +184,7 @@ fn the_window_is_within_the_warm_up_and_the_cool_down_and_counts_their_requests(
     let margin = |seconds: u64| Some(Margin::Duration(Span(Duration::from_secs(seconds))));
     let stage = Stage { warm_up: margin(20), cool_down: margin(10), ..Stage::new("s", open_load(5.0, 60)) };
     let records = || (0..300).map(|it| answer(it, ms(200) * it as u32, ms(180), 42));
-    // A second each.
+    // One second each.
     let found = rates_in(&stage, Window::All, records()).unwrap();
     assert_eq!(found.plateau.window, Some(RateWindow { from: ms(20_000), to: ms(49_800) }));
     assert!(error(found.requests, 5.0) <= 1e-3);
@@ -195,7 +195,7 @@ fn the_window_is_within_the_warm_up_and_the_cool_down_and_counts_their_requests(
 
 #[test]
 fn the_window_ends_before_requests_that_were_cut_off() {
-    // Answers take 10 to 30 s, and the stage 120.
+    // Answers take 10 to 30 s, and the stage takes 120 s.
     let mut records = slots(40, Duration::ZERO, ms(120_000), ms(20));
     for record in records.iter_mut().filter(|it| it.ended > ms(120_000)) {
         *record = RequestRecord { outcome: RequestOutcome::Incomplete, ended: ms(120_000), ..*record };
@@ -212,7 +212,7 @@ fn without_a_window_there_is_no_plateau() {
     assert!(rates(burst, (0..40).map(|it| answer(it, Duration::ZERO, ms(100), 10 + it as u32))).is_none());
     // Nine requests fall into the window.
     assert!(rates(Load::closed(1, 10), (0..10).map(|it| answer(it, ms(20) * it as u32, ms(20), 1))).is_none());
-    // All are sent before the first one has ended.
+    // All requests are sent before the first one has ended.
     assert!(rates(open_load(5.0, 4), (0..20).map(|it| answer(it, ms(200) * it as u32, ms(20), 250))).is_none());
     let (mut recorder, workload) = recorder(&Stage::new("s", Load::closed(1, 90)), Window::All, []);
     recorder = recorder.with_record_budget(RecordBudget::for_records(0));
@@ -239,7 +239,7 @@ fn several_stages_are_weighted_by_their_time() {
     assert!(error(all.work.requests, 98.0 + 2.0 * 98.0) <= 1e-9);
 }
 
-/// Ten requests a second of 100 tokens each. A token takes 50 ms, and 10 ms once the load sends no more requests.
+/// Ten requests per second of 100 tokens each. A token takes 50 ms, and 10 ms after the last send.
 #[test]
 fn a_drain_that_is_faster_than_the_load_adds_nothing() {
     let last_sent = 400_u32 * 50;
@@ -267,7 +267,7 @@ fn a_drain_that_is_faster_than_the_load_adds_nothing() {
 
 #[test]
 fn answers_of_few_events_have_the_rate_of_their_slots() {
-    // Eight slots with answers of one second, whose two events come after 500 and 1,000 ms.
+    // Eight slots with answers of one second. Their two events arrive after 500 and 1,000 ms.
     for concurrency in [1_u64, 8] {
         let load = Load::closed(concurrency as u32, 15 * concurrency);
         let record = |number: u64| {

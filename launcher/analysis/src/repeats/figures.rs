@@ -1,4 +1,4 @@
-//! The figures of a stage that repeats are compared by.
+//! The figures of a stage that a comparison of repeats uses.
 
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use crate::{distribution::Distribution, stage::StageAnalysis};
 /// A figure of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatFigure {
-    /// What it is in the catalogue.
+    /// The figure and statistic in the catalogue.
     pub value: Value,
-    /// Whether a short table has it.
+    /// Whether a short table contains it.
     pub is_headline: bool,
 }
 
-/// A figure as one run has it.
+/// The value of a figure in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     pub value: f64,
-    /// Of a percentile: its permille, and the number of values that it is of.
+    /// For a percentile: its permille, and the number of values that it is computed from.
     pub percentile: Option<(u64, u64)>,
-    /// Half of the width of its 95 % interval / 1.96, where the run has one: that allows for requests that depend on each other.
+    /// Half the width of its 95 % interval / 1.96, if the run has one. It accounts for the dependence between requests.
     pub standard_error: Option<f64>,
-    /// Of a mean: standard deviation / sqrt(number of values), as if these did not depend on each other.
+    /// For a mean: standard deviation / sqrt(number of values), as if the values were independent.
     pub independent_standard_error: Option<f64>,
 }
 
 impl RepeatFigure {
-    /// The figure of a stage; `None` where it was not measured.
+    /// The figure of a stage; `None` if it was not measured.
     pub fn read(&self, stage: &StageAnalysis) -> Option<Found> {
         match self.value.stat {
             Some(stat) => time(stage, self.value.figure, stat),
@@ -39,7 +39,7 @@ impl RepeatFigure {
     }
 }
 
-/// Every figure that repeats are compared by.
+/// Every figure that a comparison of repeats uses.
 pub const FIGURES: [RepeatFigure; 20] = [
     headline(Value::plain(Figure::RequestsPerSecond)),
     headline(Value::plain(Figure::OutputTokensPerSecond)),
@@ -71,7 +71,7 @@ const fn headline(value: Value) -> RepeatFigure {
     RepeatFigure { value, is_headline: true }
 }
 
-/// A percentile: its permille, its value of a distribution, and its place among [`crate::uncertainty::PERCENTILES`].
+/// A percentile: its permille, how to read it from a distribution, and its index in [`crate::uncertainty::PERCENTILES`].
 type Percentile = (u64, fn(&Distribution<Duration>) -> Duration, usize);
 
 const P50: Percentile = (500, |it| it.p50, 0);

@@ -1,4 +1,4 @@
-//! Several runs of the same load: the mean of their figures, and the spread between runs apart from the spread within each.
+//! Several runs of the same load: the mean of their figures, and the spread between runs apart from the spread within each run.
 //!
 //! Requests of one run share a queue and a cache. So a figure often differs more between runs than the requests of one run suggest,
 //! and only repeats show it. `docs/metrics.md` has the formulas.

@@ -5,8 +5,7 @@ use crds::{
     summary::{Quantiles, RunSummary, StageSummary},
 };
 
-/// The mean of each figure; `None` without runs. A count that is no whole number is rounded up, so that no failure is lost. A figure
-/// that a run lacks is absent.
+/// The mean of each figure; `None` without runs. A fractional count is rounded up, so that no failure is lost. A figure that a run lacks is absent.
 pub fn mean_of_summaries(runs: &[RunSummary]) -> Option<RunSummary> {
     if runs.is_empty() {
         return None;
@@ -31,7 +30,7 @@ pub fn mean_of_summaries(runs: &[RunSummary]) -> Option<RunSummary> {
     })
 }
 
-/// The means of the stages of several runs, in the order of the first. A stage that a run lacks is left out.
+/// The means of the stages of several runs, in the order of the first run. A stage that any run lacks is left out.
 pub fn mean_of_stages(runs: &[Vec<StageSummary>]) -> Vec<StageSummary> {
     let of_all = |name: &String| -> Option<Vec<StageSummary>> {
         runs.iter().map(|stages| stages.iter().find(|it| it.name == *name).cloned()).collect()

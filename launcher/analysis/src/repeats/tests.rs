@@ -14,7 +14,7 @@ use crate::{ObjectiveResult, Objectives, Verdict, objectives::Reading, validity:
 fn the_spread_of_known_values() {
     let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
     let found = Spread::new(&values).unwrap();
-    // The squares of the differences from the mean, 5, are 32 in sum; t(0.975, 7) is 2.364624.
+    // The mean is 5, and the squared differences from it sum to 32; t(0.975, 7) is 2.364624.
     let stddev = (32.0_f64 / 7.0).sqrt();
     let half = 2.364_624 * stddev / 8.0_f64.sqrt();
     assert!((found.stddev - stddev).abs() < 1e-12, "{found:?}");

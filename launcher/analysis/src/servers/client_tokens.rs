@@ -1,4 +1,4 @@
-//! The requests and tokens of a run as the client knows them. Pure.
+//! The requests and tokens of a run, as the client counted them. Pure.
 
 use std::{collections::BTreeMap, iter};
 
@@ -8,19 +8,19 @@ use measurement::{
 };
 use workload_profiles::{Workload, workload::Extra};
 
-/// Tokens of all requests of a run. The usage of an answer says how many a request had; of a request without it only a bound is known.
+/// Tokens of all requests of a run. The usage of an answer reports the tokens of its request. Without usage, only a bound is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientTokens {
     pub prompt: TokenRange,
     pub output: TokenRange,
 }
 
-/// A number of tokens that is known in part.
+/// A number of tokens that is only partly known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenRange {
-    /// By the usage of the answers.
+    /// Tokens in the usage of answers.
     pub known: u64,
-    /// With the most that requests without usage may have had; `None`: that has no bound.
+    /// `known` plus the maximum for requests without usage; `None`: unbounded.
     pub most: Option<u64>,
 }
 
@@ -41,15 +41,15 @@ impl TokenRange {
         self.most.filter(|it| *it == self.known)
     }
 
-    /// Adds a request. `tokens`: by its usage; `most`: what it may have had without usage, `None` if that has no bound.
+    /// Adds a request. `tokens`: from its usage. `most`: the maximum without usage, `None` if unbounded.
     pub fn add(&mut self, tokens: Option<u64>, most: Option<u64>) {
         self.known += tokens.unwrap_or(0);
         self.most = self.most.zip(tokens.or(most)).map(|(sum, it)| sum.saturating_add(it));
     }
 }
 
-/// Whether the server's engine counts each request of the run as one request. It counts each of several answers to one prompt, and each
-/// turn of a loop over the server's own tools, as a separate request.
+/// Whether the server's engine counts each request of the run once. It counts each of several answers to one prompt, and each turn of a loop over
+/// the server's own tools, as a separate request.
 pub(super) fn has_one_answer_each(workload: &Workload) -> bool {
     let of_classes = workload.classes.classes.iter().map(|it| &it.extra);
     let mut fields = iter::once(&workload.sampling.extra).chain(of_classes).flat_map(Extra::iter);
@@ -61,8 +61,8 @@ pub(super) fn has_one_answer_each(workload: &Workload) -> bool {
     })
 }
 
-/// The most requests that the servers can have finished for a load: all that were due, whatever became of them, with warm-up,
-/// probes, and requests that were sent again.
+/// Maximum number of requests that the servers can have finished for a load: all due requests with any outcome, including warm-up, probes, and
+/// requests that were sent again.
 pub(super) fn most_requests(recorder: &Recorder) -> u64 {
     let of_stage = |it: &StageTally| {
         let excluded: u64 = it.excluded.values().flat_map(BTreeMap::values).sum();
@@ -71,8 +71,8 @@ pub(super) fn most_requests(recorder: &Recorder) -> u64 {
     recorder.stages.iter().chain(&recorder.probes).map(of_stage).sum()
 }
 
-/// The tokens of all requests that were sent, by the usage of their answers. Requests that failed, ended early or have no usage
-/// widen the range. `None`: the run had probes, whose usage is not recorded.
+/// The tokens of all sent requests, from the usage of their answers. Requests that failed, ended early or have no usage widen the range. `None`:
+/// the run had probes, and their usage is not recorded.
 pub(super) fn client_tokens(recorder: &Recorder) -> Option<ClientTokens> {
     if !recorder.probes.is_empty() {
         return None;
@@ -89,20 +89,20 @@ pub(super) fn client_tokens(recorder: &Recorder) -> Option<ClientTokens> {
 
 fn add_record(tokens: &mut ClientTokens, record: &RequestRecord) {
     let whole = |it: Option<u32>| it.filter(|_| record.outcome.is_complete()).map(u64::from);
-    // A prompt of random words has about the length that was asked for, and the server may add the tokens of its template.
+    // A prompt of random words has about the requested length, and the server may add the tokens of its template.
     let prompt = record.requested_input_tokens.map(|it| u64::from(it) + u64::from(it) / 10 + MAX_TEMPLATE_TOKENS);
     tokens.prompt.add(whole(record.input_tokens), prompt);
     tokens.output.add(whole(record.output_tokens), record.requested_output_tokens.map(u64::from));
 }
 
-/// Without records the requested lengths of single requests are not known, and there is no upper bound where one of them has no usage.
+/// Without records, the requested lengths of single requests are unknown. There is no upper bound if one of them has no usage.
 fn add_stage(tokens: &mut ClientTokens, stage: &StageTally) {
     let succeeded = stage.succeeded();
     let all_ok = stage.excluded.is_empty() && stage.requests() == succeeded;
     let (prompt, output) = (stage.input_tokens_total, stage.output_tokens_of_ended);
     let all_told = stage.with_usage == succeeded;
     let range = |known: u64| TokenRange { known, most: Some(known).filter(|_| all_ok && all_told) };
-    // Where an answer has no usage its events stand for its tokens, which is no count of the server.
+    // If an answer has no usage, its events were counted as its tokens, which is no count of the server.
     let ranges = [(&mut tokens.prompt, range(prompt)), (&mut tokens.output, range(if all_told { output } else { 0 }))];
     for (sum, it) in ranges {
         *sum = TokenRange {
@@ -112,7 +112,7 @@ fn add_stage(tokens: &mut ClientTokens, stage: &StageTally) {
     }
 }
 
-/// The most tokens that a chat template is taken to add to a prompt.
+/// Assumed maximum number of tokens that a chat template adds to a prompt.
 const MAX_TEMPLATE_TOKENS: u64 = 64;
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
         let mut tokens = ClientTokens::default();
         add_record(&mut tokens, &record(RequestOutcome::Ok, Some(90), Some(100)));
         assert_eq!((tokens.prompt, tokens.output), (TokenRange::exact(90), TokenRange::exact(90)));
-        // What a broken stream said of its tokens so far may grow yet.
+        // The token counts that a broken stream has reported so far may still grow.
         add_record(&mut tokens, &record(RequestOutcome::BrokenStream, Some(7), Some(100)));
         let most = Some(90 + 100 + 10 + MAX_TEMPLATE_TOKENS);
         assert_eq!(tokens.prompt, TokenRange { known: 90, most });

@@ -17,7 +17,7 @@ use workload_profiles::Workload;
 
 use crate::{Measured, StageAnalysis};
 
-/// The metrics of the servers, with the figures that come of them.
+/// The metrics of the servers, with the figures derived from them.
 #[derive(Clone, Debug)]
 pub struct ServerAnalysis {
     pub scraped: Arc<Scraped>,
@@ -25,9 +25,9 @@ pub struct ServerAnalysis {
     pub zero: Duration,
     /// From time zero to the end of the last request.
     pub run: WindowFigures,
-    /// One entry for each stage, in the order of the stages; `None` for a stage without requests.
+    /// One entry per stage, in order; `None` for a stage without requests.
     pub stages: Vec<Option<WindowFigures>>,
-    /// The same window as `run`, in bins of time; `None` where it has no length.
+    /// The window of `run` in bins of time; `None` if it has no length.
     pub over_time: Option<OverTime>,
     /// `None`: the client did not count.
     pub client: Option<ClientTokens>,
@@ -38,7 +38,7 @@ pub struct ServerAnalysis {
 }
 
 impl ServerAnalysis {
-    /// The figures of what was read during a load.
+    /// The figures of the metrics that were read during a load.
     pub(crate) fn of_load(
         scraped: Arc<Scraped>,
         measured: &Measured<'_>,
@@ -51,8 +51,8 @@ impl ServerAnalysis {
         ServerAnalysis::new(scraped, measured.zero, measured.wall, stages, client, most_requests)
     }
 
-    /// `zero`: time zero of the run on the machine's monotonic clock; `wall`: from then to the end of the last request. `most_requests`:
-    /// the most requests that a server can have finished for this run; `None`: no bound is known.
+    /// `zero`: time zero of the run on the machine's monotonic clock; `wall`: the time from then to the end of the last request. `most_requests`:
+    /// the maximum number of requests that a server can have finished for this run; `None`: unknown.
     pub fn new(
         scraped: Arc<Scraped>,
         zero: Duration,

@@ -1,26 +1,26 @@
-//! Requests that a server finished during the run and that the run did not send. Pure.
+//! Requests that a server finished during the run, but that other clients sent. Pure.
 
 use server_metrics::series::FinishedRequests;
 
-/// Requests by which the counts may differ: a readiness probe that the server counts late, or a request that was sent again.
+/// Tolerated difference of the counts: a readiness probe that the server counts late, or a request that was sent again.
 const FEW_REQUESTS: f64 = 2.0;
-/// The share of the server's requests by which the counts may differ.
+/// Tolerated difference, as a share of the server's requests.
 const FEW_SHARE: f64 = 0.01;
 
 /// The server with the most requests of other clients.
 ///
-/// `others` is a lower bound, so that a run never accuses a client that does not exist. Subtracted from the server's count are:
+/// `others` is a lower bound, so that no other client is reported by mistake. Subtracted from the server's count are:
 ///
-/// - all requests of the run, even those that failed, were cut off, or went to another server. With separate prefill and decode, each
-///   of two servers finishes the same request. So each server is compared alone, and counts of servers are never added;
-/// - the requests that were under way before the run began, such as those of an earlier attempt, even if they were another client's.
+/// - all requests of the run, including those that failed, were cut off, or went to another server. With separate prefill and decode, two servers
+///   each finish the same request. So each server is compared alone, and counts of servers are never added;
+/// - the requests in flight before the run began, such as those of an earlier attempt, even if another client sent them.
 ///
-/// A difference of at most two requests, or of 1 % of the server's count, is taken for none.
+/// A difference of at most two requests, or of 1 % of the server's count, counts as none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherRequests {
-    /// The index of its address in the store.
+    /// The index of the server's address in the store.
     pub address: usize,
-    /// How many servers were compared.
+    /// Number of servers that were compared.
     pub servers: usize,
     /// All requests that this server finished.
     pub finished: f64,
@@ -29,7 +29,7 @@ pub struct OtherRequests {
 }
 
 impl OtherRequests {
-    /// `most_requests`: the most requests that a server can have finished for this run. `None`: no server counts requests.
+    /// `most_requests`: the maximum number of requests that a server can have finished for this run. `None`: no server counts requests.
     pub(super) fn find(servers: &[FinishedRequests], most_requests: u64) -> Option<OtherRequests> {
         let all = servers.iter().map(|it| {
             let more = it.finished - it.earlier - most_requests as f64;
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn servers_that_share_each_request_have_no_surplus() {
-        // Prefill and decode, each with all requests of the run.
+        // Prefill and decode: both servers count all requests of the run.
         check(&[(1_000.0, 0.0), (1_000.0, 0.0)], 1_000, Some((0, 0.0)));
         check(&[(1_000.0, 0.0), (1_300.0, 0.0), (1_100.0, 0.0)], 1_000, Some((1, 300.0)));
         check(&[], 1_000, None);

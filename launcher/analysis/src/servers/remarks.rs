@@ -1,4 +1,4 @@
-//! Remarks on the server's metrics: gaps, restarts, requests of other clients, and tokens that differ from ours. Pure.
+//! Remarks on the server's metrics: gaps, restarts, requests of other clients, and token counts that differ from the client's. Pure.
 
 use super::{ClientTokens, OtherRequests, TokenRange};
 use crds::{
@@ -10,16 +10,16 @@ use server_metrics::{
     series::WindowFigures,
 };
 
-/// Tokens by which two counts may differ: a readiness probe, or a request that was sent again.
+/// Tolerated difference of two token counts: a readiness probe, or a request that was sent again.
 const FEW_TOKENS: f64 = 16.0;
-/// The share of our tokens by which they may differ.
+/// Tolerated difference, as a share of the client's tokens.
 const FEW_SHARE: f64 = 0.01;
-/// Past this share of failed scrapes the levels have gaps that matter.
+/// Above this share of failed scrapes, the gaps in the gauges matter.
 const FEW_FAILURES: f64 = 0.05;
-/// The factor by which gauges and latencies may differ, and the fewest requests for a remark.
+/// The tolerated factor between gauges and latencies, and the minimum number of requests for a remark.
 const GAUGES_APART: f64 = 2.0;
 const FEWEST_REQUESTS: f64 = 1.0;
-/// Sources without an address that are named.
+/// Maximum number of sources without an address that are named.
 const MAX_NAMED: usize = 4;
 
 /// `run` and `stages`: the figures of the run and of each stage.
@@ -86,7 +86,7 @@ pub(super) fn remarks(
     }
     found.extend(quiet_gauges(run));
     let of_others = others.and_then(|it| other_clients(scraped, it));
-    // The requests of other clients explain why the tokens differ.
+    // Requests of other clients explain a difference of the tokens.
     let client = client.filter(|_| run.whole && of_others.is_none());
     found.extend(of_others);
     if let Some(client) = client {
@@ -96,12 +96,12 @@ pub(super) fn remarks(
     found
 }
 
-/// The URL of an address, and where its name leads to.
+/// The URL of an address, and the address that its name resolves to.
 fn place(it: &Address) -> String {
     format!("{}{}", one_line(&it.url), it.address.map(|it| format!(" ({it})")).unwrap_or_default())
 }
 
-/// A remark if the gauges of a server contradict its own latencies. A busy server answers a scrape only at a quiet moment.
+/// A remark if the gauges of a server contradict its own latencies. A busy server only answers scrapes at quiet moments.
 fn quiet_gauges(run: &WindowFigures) -> Option<String> {
     let gauges = run.running?.mean + run.waiting.map_or(0.0, |it| it.mean);
     let by_latency = run.by_littles_law.filter(|it| *it >= FEWEST_REQUESTS)?;
@@ -132,7 +132,7 @@ fn other_clients(scraped: &Scraped, found: OtherRequests) -> Option<String> {
     ))
 }
 
-/// A remark where both counts differ by more than a few tokens and by more than a small share.
+/// A remark if both counts differ by more than a few tokens and by more than a small share.
 fn mismatch(what: &str, server: Option<f64>, client: TokenRange) -> Option<String> {
     let server = server?;
     let differs = |client: u64| {

@@ -1,4 +1,4 @@
-//! Records by hand, figures by hand.
+//! Records made by hand, with figures computed by hand.
 
 mod provenance;
 mod rates;
@@ -106,7 +106,7 @@ fn run() -> ResolvedRun {
     }
 }
 
-/// A request of ten prompt tokens: sent `lag` ms after it was due, its first of `tokens` events 100 ms later, then 10 ms each.
+/// A request with ten prompt tokens: sent `lag` ms after it was due, the first of `tokens` events 100 ms later, then one every 10 ms.
 pub(super) fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireTally) {
     let sent = ms(due + lag);
     let first = sent + ms(100);
@@ -234,13 +234,13 @@ fn three_requests_by_hand() {
     near(it.send_lag.map(|it| it.max), ms(4));
     assert_eq!((it.isl.unwrap().mean, it.osl.unwrap().mean), (10.0, 11.0));
     assert_eq!((it.input_tokens, it.output_tokens), (Some(30), 33));
-    // From 0 to the end of the last one, 1,000 + 4 + 300 + 1 ms.
+    // From 0 to the end of the last request, 1,000 + 4 + 300 + 1 ms.
     assert_eq!(it.duration, ms(1_305));
     let rates = it.throughput.unwrap();
     assert!((rates.requests - 3.0 / 1.305).abs() < 1e-9);
     assert!((rates.output_tokens - 33.0 / 1.305).abs() < 1e-9);
     assert!((rates.total_tokens.unwrap() - 63.0 / 1.305).abs() < 1e-9);
-    // Two gaps from the first send at 0 to the last one at 1,004 ms.
+    // Two gaps from the first send at 0 to the last send at 1,004 ms.
     assert!((stage.achieved_rate.unwrap() - 2.0 / 1.004).abs() < 1e-9);
     assert_eq!(stage.asked_rate, Some(2.0));
     assert_eq!(reasons(&analysis), ["RunSucceeded"]);
@@ -325,7 +325,7 @@ fn tokens_that_nobody_told_are_not_in_a_total() {
 
 #[test]
 fn several_tokens_an_event_are_told_and_labelled() {
-    // 12 tokens in 3 events, 10 ms apart: 11 of them after the first event.
+    // 12 tokens in 3 events, 10 ms apart: 11 of the tokens after the first event.
     let merged =
         |(record, wire): (RequestRecord, WireTally)| (RequestRecord { output_tokens: Some(12), ..record }, wire);
     let analysis = check(&case(vec![open("r2", 2.0)]), [merged(request(0, 0, 0, 3))]);
@@ -415,7 +415,7 @@ fn the_advice_is_that_of_the_commonest_failure() {
         (Cause::Files, "ulimit -n", "several machines"),
         (Cause::Refused, "listens at target.url", "ulimit"),
     ] {
-        // Another outcome's cause, however common, is not this one's.
+        // A more common cause of another outcome is not the cause of this outcome.
         let other_cause = if cause == Cause::Refused { Cause::Files } else { Cause::Refused };
         let failed = |cause: Cause| {
             let (record, wire) = unsuccessful(cause.outcome(), 0, 0);
@@ -473,7 +473,7 @@ fn a_late_launcher_is_invalid_and_names_the_worst_stage() {
     assert_eq!((reasons(&analysis), analysis.stages[0].invalid.len()), (vec!["RunSucceeded"], 0));
     let message = &analysis.stages[1].invalid[0].message;
     assert!(message.contains("30") && message.contains("stage r9") && message.contains("is 10;"), "{message}");
-    // The reason has said it.
+    // The reason already reports it.
     let told = analysis.judgement.remarks.iter().filter(|it| it.contains("99th")).count();
     assert_eq!(told, 1, "{:?}", analysis.judgement.remarks);
 }
@@ -502,7 +502,7 @@ fn a_stop_that_cut_something_off_comes_first() {
         assert_eq!((analysis.verdict.outcome, analysis.verdict.headline().name.name()), (outcome, reason));
         assert!(analysis.partial);
         assert!(analysis.verdict.headline().message.contains("2 requests"));
-        // What was cut off says nothing about the server.
+        // A request that was cut off says nothing about the server.
         assert_eq!(analysis.all.failed_share(), Some(0.0));
         assert_eq!(analysis.stages[0].achieved_rate, None);
     }
@@ -529,7 +529,7 @@ fn doubts_are_told_without_making_a_run_invalid() {
     }
 }
 
-/// The remarks of two requests of 1,000 prompt tokens of which so many came from the cache.
+/// The remarks on two requests with 1,000 prompt tokens each and these cached tokens.
 fn remarks_of_cache(case: &Case, cached: [Option<u32>; 2]) -> String {
     let told = |cached_tokens| {
         let (record, wire) = request(0, 0, 0, 2);
@@ -556,7 +556,7 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     case.workload.api = Api::Chat;
     assert_eq!(remarks_of_cache(&case, [Some(128), Some(128)]), "");
     case.workload.api = Api::Completions;
-    // Of prompts of few ids many begin alike, and of one id all do.
+    // With few ids, many prompts begin alike, and with one id all do.
     let ids = |min, max| {
         RequestSource::random(
             LengthDistribution::fixed(1_000),
@@ -569,7 +569,7 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     case.workload.requests = ids(5, 6);
     assert_eq!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 20)]), "");
     assert!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 21)]).contains("drawn at random"));
-    // Each stage sends the same prompts: an earlier run has filled the cache, or the first stage.
+    // Each stage sends the same prompts: an earlier run or the first stage has filled the cache.
     case.workload.prompts = PromptReuse::Repeated;
     let rerun = remarks_of_cache(&case, [Some(1_000), Some(1_000)]);
     assert!(rerun.contains("100.0 % of the prompt tokens") && rerun.contains("set another spec.seed"), "{rerun}");
@@ -610,7 +610,7 @@ fn the_label_of_the_cache_is_that_of_the_whole_run() {
         stages.chain([analysis.labels.cache]).collect::<Vec<_>>()
     };
     assert_eq!(labels([None, Some(0)]), ["unknown"; 3]);
-    // A server leaves a 0 out.
+    // A server omits a 0.
     assert_eq!(labels([None, Some(5)]), ["told"; 3]);
 }
 
@@ -624,7 +624,7 @@ fn the_share_of_the_cache_is_of_all_prompts_once_an_answer_tells_of_it() {
     let cached = |all: [Option<u32>; 2]| check(&case, all.map(told)).all.cached;
     assert_eq!(cached([None, Some(0)]), None);
     assert_eq!(cached([None, Some(5)]), Some(CachedPrompts { requests: 1, tokens: 5, share: 0.25 }));
-    // No more than the prompt has.
+    // Cached tokens are capped at the tokens of the prompt.
     assert_eq!(cached([Some(11), Some(5)]), Some(CachedPrompts { requests: 2, tokens: 15, share: 0.75 }));
 }
 

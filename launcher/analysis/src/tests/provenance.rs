@@ -1,4 +1,4 @@
-//! Interactivity, cost, and whether a server could have had the prompts: by hand.
+//! Interactivity, cost, and whether a server could have had the prompts, computed by hand.
 
 use crds::resolve::{Hardware, Price};
 use workload_profiles::workload::{
@@ -13,7 +13,7 @@ fn close(found: Option<f64>, expected: f64) {
     assert!((found - expected).abs() <= expected.abs() * 1e-3, "{found} and not {expected}");
 }
 
-/// Ten requests of which request i has 11 tokens and a TPOT of i ms, its first token after 100 ms.
+/// Ten requests. Request i has 11 tokens and a TPOT of i ms, and its first token arrives after 100 ms.
 fn ten() -> Analysis {
     let requests = (1..=10).map(|tpot| {
         let (record, wire) = request(0, 0, 0, 11);
@@ -57,7 +57,7 @@ fn random() -> RequestSource {
     RequestSource::random(length(1_000), length(10), PromptText::Words)
 }
 
-/// What becomes of a workload of two stages, the first of which is a warm-up of 7 requests.
+/// The contamination of a workload of two stages, of which the first is a warm-up of 7 requests.
 fn contamination(change: impl FnOnce(&mut Case), rows: Option<RowsUsed>) -> Contamination {
     let mut case = case(vec![closed("warm", 1), closed("c1", 1)]);
     case.workload.requests = random();
@@ -131,11 +131,11 @@ fn hits_that_servers_count_and_the_load_does_not_explain_make_a_cache_possible()
     };
     assert_eq!(after(0.0, 10_000.0), (Exposure::Unlikely, Some(0.0)));
     assert_eq!(after(1_000.0, 10_000.0), (Exposure::Possible, Some(0.1)));
-    // A block of the one request of this load may be a hit.
+    // One block of the only request of this load may be a hit.
     assert_eq!(after(16.0, 1_000.0), (Exposure::Unlikely, Some(0.016)));
     assert_eq!(after(1_000.0, 0.0), (Exposure::Unlikely, None));
     assert_eq!(after(f64::NAN, 1_000.0), (Exposure::Unlikely, None));
-    // The second stage sends the prompts of the first one.
+    // The second stage sends the same prompts as the first.
     let repeated = || contamination(|it| it.workload.prompts = PromptReuse::Repeated, None);
     let why = repeated().why;
     assert!(why.contains("a rerun meets a warm cache, unless spec.seed changes"), "{why}");

@@ -1,4 +1,4 @@
-//! The launcher's own rules: each below, at and above its bound, by the default bounds.
+//! The rules on the launcher, each below, at and above its default bound.
 
 use crds::objective::Met;
 use workload_profiles::{loadgen::Scenario, workload::Phase};
@@ -13,12 +13,12 @@ fn two_stages() -> Case {
     case(vec![open("r2", 2.0), open("r9", 9.0)])
 }
 
-/// So many requests of a stage, each of so many tokens and sent so late.
+/// `count` requests of a stage, each sent `lag` ms late.
 fn requests(stage: u32, count: u64, lag: u64) -> impl Iterator<Item = (RequestRecord, WireTally)> {
     (0..count).map(move |number| request(stage, 10 * number, lag, 2))
 }
 
-/// The launcher's own reasons for a case whose requests went well, and the remarks in one text.
+/// The launcher's own reasons for a case with successful requests, and the remarks as one text.
 fn judged(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTally)>) -> (Vec<&'static str>, String) {
     let analysis = check(case, requests);
     let of_run = analysis.verdict.reasons.iter().filter(|it| it.name != LauncherReason::RunSucceeded);
@@ -46,15 +46,15 @@ fn times(values: impl IntoIterator<Item = Duration>) -> TimeHistogram {
 #[test]
 fn a_late_stage_does_not_hide_in_a_long_run() {
     let with = |late: u64, lag: u64| judged(&two_stages(), requests(0, 20_000, 0).chain(requests(1, late, lag)));
-    // The 99th percentile of the run is that of the first stage in each case; the bound is 10 ms.
+    // In each case, the 99th percentile of the run comes from the first stage; the bound is 10 ms.
     assert_eq!([with(100, 9).0, with(100, 10).0], [vec![], Vec::<&str>::new()]);
     assert_eq!(with(100, 11).0, ["SendLagTooLarge"]);
     assert_eq!(with(100, 11).1.matches("99th").count(), 1, "said twice");
-    // Too few for a percentile of their own: a remark.
+    // Too few values for a percentile of their own: a remark.
     let (own, remarks) = with(99, 11);
     assert!(own.is_empty() && remarks.contains("stage r9: the 99th percentile of the send lag"), "{remarks}");
     let late = check(&two_stages(), requests(0, 20_000, 0).chain(requests(1, 100, 11)));
-    // The other stage counts, and with it the run.
+    // The other stage counts, so the run counts.
     assert_eq!((late.verdict.outcome, late.stages[0].invalid.len()), (Outcome::Passed, 0));
     assert!(late.stages[1].invalid[0].message.contains(" in stage r9,"), "{:?}", late.stages[1].invalid);
     let both = check(&two_stages(), requests(0, 200, 11).chain(requests(1, 200, 11)));
@@ -99,9 +99,9 @@ fn a_stage_that_read_late_does_not_hide_either() {
     assert_eq!([with(100, 9), with(100, 10)], [vec![], Vec::<&str>::new()]);
     assert_eq!(with(100, 11), ["ReceiveDelayTooLarge"]);
     assert_eq!(with(98, 11), Vec::<&str>::new());
-    // Of the whole run.
+    // The finding is about the whole run.
     assert_eq!(with(40_000, 11), ["ReceiveDelayTooLarge"]);
-    // Unknown is no reason.
+    // Unknown values are no reason.
     assert_eq!(well(&two_stages()).0, Vec::<&str>::new());
 }
 
@@ -151,7 +151,7 @@ fn the_busiest_thread_in_its_busiest_stage_counts() {
     assert_eq!(analysis.judgement.busiest, Some(expected));
     assert!(analysis.verdict.headline().message.contains("in stage r9, 0.4500 of it waiting"));
     assert!(!analysis.judgement.remarks.join("").contains("busy"));
-    // Less than a second says nothing.
+    // A run of less than a second is not judged.
     assert_eq!(with(999, 999, None).0, Vec::<&str>::new());
 }
 
@@ -198,7 +198,7 @@ fn stalls_are_a_remark_and_then_a_reason() {
     assert!(with(20_000, 101, 1).1.contains("the longest for 101ms"));
     assert!(with(10_000, 10, 50).0.is_empty());
     assert_eq!(with(10_000, 10, 51), (vec!["SchedulerStalled"], String::new()));
-    // Less than a second says nothing of a share.
+    // In less than a second, a share is not judged.
     assert!(with(999, 90, 10).0.is_empty());
 }
 

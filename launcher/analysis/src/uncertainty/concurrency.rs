@@ -4,7 +4,7 @@ use statistics::littles_law::{LittlesLaw, LittlesLawSums};
 
 use super::input::{Input, Span};
 
-/// The law for each stage, of all its requests that were sent, in its figures or not, from when they were sent to when they ended.
+/// The law for each stage. It covers all requests that were sent, also those outside the figures, from sending to their end.
 pub(super) fn littles_law(input: &Input<'_>, windows: &[Option<Span>]) -> Vec<Option<LittlesLaw>> {
     let mut sums: Vec<_> = windows.iter().map(|it| it.map(|it| LittlesLawSums::new(it.open, it.close))).collect();
     for record in input.records {

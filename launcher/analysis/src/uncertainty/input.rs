@@ -10,7 +10,7 @@ use statistics::bins::Point;
 
 use crate::{figures::LatencyOrigin, rates::RateWindow};
 
-/// A figure over time.
+/// The values of a figure over time.
 pub(super) type Series = Vec<Point>;
 
 /// A part of a stage, in seconds from the start of the run.
@@ -20,22 +20,22 @@ pub(super) struct Span {
     pub(super) close: f64,
 }
 
-/// What the records are read with.
+/// The records, and what is needed to read them.
 pub(super) struct Input<'a> {
     pub(super) records: &'a Records,
     pub(super) tallies: &'a [StageTally],
     /// The window between fill and drain of each stage; `None`: its rates cover the whole stage.
     pub(super) windows: Vec<Option<RateWindow>>,
-    /// The factor of the work in each stage.
+    /// The correction factor of the work in each stage.
     pub(super) scales: &'a [f64],
     pub(super) origins: Vec<LatencyOrigin>,
     pub(super) streaming: bool,
-    /// Whether the workload sets goals that a request has to meet.
+    /// Whether the workload sets goals for requests.
     pub(super) has_goals: bool,
 }
 
 impl Input<'_> {
-    /// When a request was due by the clock of its stage, in seconds; `None` of an unknown stage.
+    /// When a request was due by the clock of its stage, in seconds; `None` if the stage is unknown.
     pub(super) fn due(&self, record: &RequestRecord) -> Option<f64> {
         let origin = self.origins.get(record.stage as usize)?;
         Some(record.start(*origin).as_secs_f64())

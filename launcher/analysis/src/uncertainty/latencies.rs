@@ -1,4 +1,4 @@
-//! Latencies of a stage in the order of time, and how sure their mean and percentiles are.
+//! Latencies of a stage in the order of time, and the uncertainty of their mean and percentiles.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use super::input::{Input, Series};
 use crate::figures::LatencyOrigin;
 use measurement::{record::RequestRecord, recorder::InFigures};
 
-/// The percentiles that have an interval, by the name that reports use.
+/// The percentiles with an interval, under the names that reports use.
 pub const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p90", 0.90), ("p99", 0.99)];
 
-/// The percentiles whose course over time is looked at.
+/// The percentiles that are tracked over time.
 const OVER_TIME: [f64; 2] = [0.50, 0.90];
 
-/// A latency, one of each request.
+/// A latency; each request has at most one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     Ttft,
@@ -26,7 +26,7 @@ pub enum Figure {
 impl Figure {
     pub(super) const ALL: [Figure; 4] = [Figure::Ttft, Figure::Tpot, Figure::Ntpot, Figure::Latency];
 
-    /// `None` where it was not measured. An answer that is no stream has one time: it is the latency.
+    /// `None` if it was not measured. An answer without streaming has only one time: the latency.
     fn value(self, record: &RequestRecord, origin: LatencyOrigin, streaming: bool) -> Option<Duration> {
         match self {
             Figure::Ttft => record.ttft(origin).filter(|_| streaming),
@@ -37,17 +37,17 @@ impl Figure {
     }
 }
 
-/// How sure some latencies are. Estimates are in milliseconds.
+/// The uncertainty of some latencies. Estimates are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latencies {
     pub count: u64,
     pub mean: Estimate,
-    /// Those of [`PERCENTILES`].
+    /// The estimates for [`PERCENTILES`].
     pub percentiles: [Estimate; 3],
 }
 
 impl Latencies {
-    /// Of times when requests were due, and their latencies in milliseconds, in the order of time.
+    /// `values`: when requests were due, and their latencies in milliseconds, in the order of time.
     pub(super) fn new(values: Vec<(f64, f64)>) -> Option<Latencies> {
         let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
         let mut sorted = values.clone();
@@ -63,7 +63,7 @@ impl Latencies {
 #[derive(Debug, Default)]
 pub(super) struct OfFigure {
     pub(super) estimates: Option<Latencies>,
-    /// p50 and p90 of bins; empty where there are too few values.
+    /// p50 and p90 per bin; empty if there are too few values.
     pub(super) over_time: [Series; 2],
 }
 
@@ -75,8 +75,8 @@ impl OfFigure {
     }
 }
 
-/// One latency of the requests of each stage that are in its figures and were due at `from` or later, with the time when they were due, in the order of these times: in
-/// seconds and milliseconds. `from`: one for each stage, in seconds.
+/// One latency of the requests of each stage, each with its due time, in the order of due times; in seconds and milliseconds. Includes requests in
+/// the figures of their stage that were due at `from` or later. `from`: one time per stage, in seconds.
 pub(super) fn values(input: &Input<'_>, figure: Figure, from: &[f64]) -> Vec<Vec<(f64, f64)>> {
     let wanted = |(record, used): (&RequestRecord, InFigures)| {
         let stage = record.stage as usize;
@@ -85,7 +85,7 @@ pub(super) fn values(input: &Input<'_>, figure: Figure, from: &[f64]) -> Vec<Vec
         let value = figure.value(record, origin, input.streaming).filter(|_| is_wanted)?;
         Some((stage, (due, value.as_secs_f64() * 1e3)))
     };
-    // Counted first, so that no vector has more room than it needs.
+    // Counts the values first, so that each vector is allocated once.
     let mut counts = vec![0; from.len()];
     input.records.with_figures().filter_map(wanted).for_each(|(stage, _)| counts[stage] += 1);
     let mut stages: Vec<Vec<(f64, f64)>> = counts.into_iter().map(Vec::with_capacity).collect();

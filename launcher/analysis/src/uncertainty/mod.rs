@@ -1,7 +1,7 @@
-//! How sure the figures of a stage are: their intervals, whether the stage was in a steady state, and Little's law.
+//! The uncertainty of the figures of a stage: intervals, whether the stage was in a steady state, and Little's law.
 //!
-//! They come from the records of the requests, in the order in which these were due. Only stages have them: different loads together
-//! have no steady state. The methods are those of the crate `statistics`, and `docs/statistics.md` explains them.
+//! The input is the records of the requests, in the order of due times. Only stages have an uncertainty: different loads together have no steady
+//! state. The crate `statistics` has the methods, and `docs/statistics.md` explains them.
 
 mod concurrency;
 mod input;
@@ -50,7 +50,7 @@ impl Absent {
     }
 }
 
-/// How sure the figures of a stage are. Latencies count as the headline figures of the stage do.
+/// The uncertainty of the figures of a stage. Latencies count from the same clock as the headline figures of the stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uncertainty {
     pub ttft: Option<Latencies>,
@@ -59,13 +59,12 @@ pub struct Uncertainty {
     pub latency: Option<Latencies>,
     pub rates: Rates,
     pub outcomes: Outcomes,
-    /// Within the window of the steady state, or where there is none from the first due request to the last one.
+    /// Within the window of the steady state, or without one from the first due request to the last.
     pub littles_law: Option<LittlesLaw>,
     pub steady_state: SteadyState,
 }
 
-/// How sure the figures of each stage are. Some passes over the records, and two sorts of each figure; at most 24 bytes a record
-/// are in use at once.
+/// The uncertainty of each stage. Takes several passes over the records, and two sorts of each figure. Memory peaks at 24 bytes per record.
 pub(super) fn of_stages(
     recorder: &Recorder,
     workload: &Workload,

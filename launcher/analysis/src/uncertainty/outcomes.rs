@@ -1,4 +1,4 @@
-//! How sure goodput and the error ratio of a stage are.
+//! The uncertainty of the goodput and the error ratio of a stage.
 
 use statistics::{Estimate, batch_means, bins::RateBins, share::share_with_interval};
 
@@ -6,16 +6,16 @@ use super::{input::Input, rates};
 use crate::rates::{Spans, good_share, goodness};
 use measurement::{record::RequestRecord, recorder::InFigures};
 
-/// `None` where nothing was counted.
+/// `None` if nothing was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcomes {
-    /// Requests per second that met every goal; `None` too where the workload sets none.
+    /// Requests per second that met every goal; also `None` if the workload sets no goals.
     pub good_requests: Option<Estimate>,
     /// Failed / (succeeded + failed), in the order in which the requests were due.
     pub error_ratio: Option<Estimate>,
 }
 
-/// `bins`: those of the rates, one for each stage.
+/// `bins`: the bins of the rates, one per stage.
 pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Outcomes> {
     let mut good: Vec<Option<RateBins>> = bins.iter().map(|it| it.clone().filter(|_| input.has_goals)).collect();
     let good_shares: Vec<f64> = input.tallies.iter().map(good_share).collect();
@@ -44,14 +44,14 @@ pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Out
     good.into_iter().zip(failures(input, bins.len())).map(outcomes).collect()
 }
 
-/// Whether each request that succeeded or failed did fail, in the order in which they were due, stage by stage.
+/// Whether each request failed, for requests that succeeded or failed, in the order of due times, stage by stage.
 fn failures(input: &Input<'_>, stages: usize) -> Vec<Vec<bool>> {
     let decided = |(record, used): (&RequestRecord, InFigures)| {
         let due = input.due(record).filter(|_| used.answer || used.failed)?;
         Some((record.stage as usize, (due, used.failed)))
     };
     let all = || input.records.with_figures().filter_map(decided).filter(|(stage, _)| *stage < stages);
-    // Counted first, so that no vector has more room than it needs.
+    // Counts the requests first, so that each vector is allocated once.
     let mut counts = vec![0; stages];
     all().for_each(|(stage, _)| counts[stage] += 1);
     let mut found: Vec<Vec<(f64, bool)>> = counts.into_iter().map(Vec::with_capacity).collect();

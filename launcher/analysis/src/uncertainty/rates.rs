@@ -1,4 +1,4 @@
-//! Rates of a stage over time, and how sure they are.
+//! Rates of a stage over time, and their uncertainty.
 
 use std::time::Duration;
 
@@ -22,17 +22,17 @@ pub enum Rate {
     OutputTokens,
 }
 
-/// How sure the rates of a stage are, per second. `None` where no time passed.
+/// The uncertainty of the rates of a stage, per second. `None` if no time passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// Requests that succeeded.
     pub requests: Option<Estimate>,
-    /// Each counts evenly from the first token of its request to the last one.
+    /// Each token counts evenly between the first and the last token of its request.
     pub output_tokens: Option<Estimate>,
 }
 
 impl Rates {
-    /// Of requests and output tokens over time.
+    /// From requests and output tokens over time.
     pub(super) fn new(over_time: &[Series; 2]) -> Rates {
         let estimate = |series: &Series| {
             let rates: Vec<f64> = series.iter().map(|it| it.value).collect();
@@ -43,20 +43,20 @@ impl Rates {
     }
 }
 
-/// Bins for an estimate from this many answers.
+/// Bins for an estimate from this number of answers.
 pub(super) fn fine(span: Span, answers: u64) -> Option<RateBins> {
     // At most 512.
     let bins = (answers / ANSWERS_A_BIN).clamp(FEWEST_BINS.min(answers), MOST_BINS);
     RateBins::new(span.open, span.close, bins as usize)
 }
 
-/// Bins for the course over time; `None` where the answers are too few.
+/// Bins for the values over time; `None` if there are too few answers.
 pub(super) fn coarse(span: Span, answers: u64) -> Option<RateBins> {
     RateBins::new(span.open, span.close, bins::number(usize::try_from(answers).ok()?)?)
 }
 
-/// Requests that succeeded and output tokens over time, of each stage; empty where it has no bins. A stage with a window counts as the
-/// headline rates do: each request evenly from its start to its end. The other stages count a request when it ends.
+/// Successful requests and output tokens over time, per stage; empty if the stage has no bins. A stage with a window counts like the headline
+/// rates: each request is spread evenly from its start to its end. The other stages count a request when it ends.
 pub(super) fn over_time(
     input: &Input<'_>,
     bins: &[Option<RateBins>],
@@ -82,7 +82,7 @@ pub(super) fn over_time(
         if used.answer {
             requests.add(record.ended.as_secs_f64(), 1.0);
         }
-        // A cut window has the tokens that came within it, also of requests that ended later.
+        // A cut window contains the tokens that arrived within it, including tokens of requests that ended later.
         let of_cut = tally.window_bounds.is_some() && (record.outcome.is_success() || !record.outcome.is_decided());
         if let Some(last) = record.last_token.filter(|_| used.answer || of_cut) {
             spread(tokens, (record.first_token.unwrap_or(last), last), f64::from(record.osl()));
@@ -92,7 +92,7 @@ pub(super) fn over_time(
     stages.into_iter().map(|it| it.map(series)).collect()
 }
 
-/// Adds an amount that comes evenly from one moment to another.
+/// Adds an amount that arrives evenly between two times.
 pub(super) fn spread(bins: &mut RateBins, (from, to): (Duration, Duration), amount: f64) {
     bins.spread(from.as_secs_f64(), to.as_secs_f64(), amount);
 }

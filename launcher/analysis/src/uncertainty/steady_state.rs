@@ -1,4 +1,4 @@
-//! Whether a stage was in a steady state, and its figures while it was.
+//! Whether a stage was in a steady state, and its figures during the steady state.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -15,16 +15,16 @@ use super::{
     whole::Whole,
 };
 
-/// A stage and its window are this many times as long as the median latency at least.
+/// Minimum length of a stage and of its window, as a multiple of the median latency.
 const LATENCIES: f64 = 10.0;
 
 /// Whether a stage was long enough for a steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Windowable,
-    /// It, or what the warm-up leaves of it, is shorter than ten times the median latency.
+    /// The stage without its warm-up is shorter than ten times the median latency.
     InsufficientDuration,
-    /// It, or what the warm-up leaves of it, has less than 200 answers.
+    /// The stage without its warm-up has fewer than 200 answers.
     InsufficientSamples,
 }
 
@@ -39,7 +39,7 @@ impl Status {
     }
 }
 
-/// What is judged.
+/// The quantity that is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The median.
@@ -48,11 +48,11 @@ pub enum Measure {
     Rate(Rate),
 }
 
-/// What a figure did in the window.
+/// The trend of a figure in the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JudgedFigure {
     pub measure: Measure,
-    /// Whether the verdict rests on it.
+    /// Whether the verdict depends on this figure.
     pub decides: bool,
     /// Times of the trend are seconds, latencies milliseconds.
     pub judged: Judged,
@@ -88,12 +88,12 @@ pub struct SteadyState {
     pub verdict: Verdict,
     /// Empty unless the status is [`Status::Windowable`].
     pub judged: Vec<JudgedFigure>,
-    /// What followed the warm-up; `None` unless the status is [`Status::Windowable`].
+    /// The time after the warm-up; `None` unless the status is [`Status::Windowable`].
     pub window: Option<Window>,
 }
 
 impl SteadyState {
-    /// Which figures rose or fell all along, such as `drifting up: TTFT p90 by +34 % (+20 % to +48 %)`.
+    /// Which figures kept rising or falling, such as `drifting up: TTFT p90 by +34 % (+20 % to +48 %)`.
     pub fn drift(&self) -> Option<String> {
         let (state, how) = match self.verdict {
             Verdict::DriftingUp => (State::DriftingUp, "drifting up"),
@@ -106,10 +106,10 @@ impl SteadyState {
     }
 }
 
-/// The figures of requests that were due within the window. A figure that is not on a plateau has no estimate: its state says why.
+/// The figures of requests that were due within the window. A figure without a plateau has no estimate: its state says why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// In seconds from the start of the run: when its first request was due, and when its last one was.
+    /// Due times of its first and its last request, in seconds from the start of the run.
     pub from: f64,
     pub to: f64,
     /// Requests that succeeded.
@@ -121,7 +121,7 @@ pub struct Window {
     pub output_tokens_per_second: Option<Result<Estimate, State>>,
 }
 
-/// What is known before the figures of the window are computed.
+/// Results that do not need the figures of the window.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) status: Status,
@@ -135,7 +135,7 @@ impl Found {
         Found { status, verdict: Verdict::NotFound, judged: Vec::new(), window: None }
     }
 
-    /// The state of a latency: on a plateau where its p50 and its p90 are.
+    /// The state of a latency: on a plateau if both its p50 and its p90 are.
     fn state(&self, figure: Figure) -> State {
         let of_figure = [Measure::P50(figure), Measure::P90(figure)].map(|it| self.state_of(it));
         of_figure.into_iter().find(|it| *it != State::Plateau).unwrap_or(State::Plateau)
@@ -146,8 +146,8 @@ impl Found {
     }
 }
 
-/// TTFT and TPOT decide, at p50 and p90; where neither was measured often enough, the latency does. The window begins when these
-/// and the rate of answers have settled.
+/// TTFT and TPOT decide, at p50 and p90. If neither was measured often enough, the latency decides. The window begins when these and the rate of
+/// answers have settled.
 pub(super) fn find(stage: &Whole) -> Found {
     let latency = stage.get(Figure::Latency);
     let over_time = |figure: Figure| {
@@ -193,7 +193,7 @@ pub(super) fn find(stage: &Whole) -> Found {
 
 /// The figures within the window of each stage that has one.
 pub(super) fn within(input: &Input<'_>, stages: &[Whole], found: &[Found]) -> Vec<Option<Window>> {
-    // A window that is the whole stage has the figures of the stage.
+    // A window that covers the whole stage has the same figures as the stage.
     let is_whole = |stage: &Whole, window: Span| stage.due.is_some_and(|due| window.open <= due.open);
     let later = |(stage, found): (&Whole, &Found)| {
         found.window.filter(|window| !is_whole(stage, *window)).map_or(f64::INFINITY, |window| window.open)

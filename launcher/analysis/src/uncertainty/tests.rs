@@ -1,4 +1,4 @@
-//! Requests by hand, with a known course.
+//! Requests made by hand, with a known course.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn ms(millis: f64) -> Duration {
     Duration::from_secs_f64(millis / 1e3)
 }
 
-/// One of 2,000 requests: due each 10 ms, sent 2 ms later, its first token after `ttft` ms from sending and nine more each `tpot` ms.
+/// One of 2,000 requests: due every 10 ms, sent 2 ms later, its first token `ttft` ms after sending, and nine more every `tpot` ms.
 fn request(number: u64, ttft: f64, tpot: f64) -> RequestRecord {
     let due = ms(10.0 * number as f64);
     let sent = due + ms(2.0);
@@ -59,7 +59,7 @@ fn told(load: Load, recorder: &Recorder) -> Result<Uncertainty, Absent> {
     stages.remove(0)
 }
 
-/// 2,000 requests over 20 s whose TTFT and TPOT are these, by the time from 0 to 1, with noise of a tenth.
+/// 2,000 requests over 20 s with these TTFTs and TPOTs as functions of the time from 0 to 1, with 10 % noise.
 fn course(ttft: impl Fn(f64) -> f64, tpot: impl Fn(f64) -> f64) -> Uncertainty {
     let requests = (0..2_000).map(|number| {
         let time = number as f64 / 2_000.0;
@@ -80,7 +80,7 @@ fn what_does_not_change_is_steady_and_its_window_is_the_whole_stage() {
     assert!(window.from < 0.5 && window.requests >= 1_950, "{window:?}");
     let plateaus = [window.ttft, window.tpot, window.latency].map(|it| it.is_some_and(|it| it.is_ok()));
     assert_eq!(plateaus, [true; 3]);
-    // From the schedule: 2 ms more than from sending.
+    // From scheduled: 2 ms more than from sending.
     let ttft = found.ttft.unwrap();
     assert!(ttft.mean.interval.unwrap().contains(42.0), "{ttft:?}");
     assert!(ttft.percentiles[0].interval.unwrap().contains(42.0), "{ttft:?}");
@@ -92,7 +92,7 @@ fn what_does_not_change_is_steady_and_its_window_is_the_whole_stage() {
     assert!((requests.value.unwrap() - 100.0).abs() < 0.1, "{requests:?}");
     assert!((tokens.value.unwrap() - 1_000.0).abs() < 1.0, "{tokens:?}");
     assert!(requests.interval.unwrap().contains(100.0), "{requests:?}");
-    // 100 requests a second of 85 ms.
+    // 100 requests per second, each in flight for 85 ms.
     let law = found.littles_law.unwrap();
     assert!((law.concurrency - 8.5).abs() < 0.1 && law.residual.abs() < 0.01, "{law:?}");
 }
@@ -108,9 +108,9 @@ fn a_figure_that_drifts_has_no_estimate_in_the_window() {
     assert_eq!(window.ttft, Some(Err(State::DriftingUp)));
     assert!(matches!(window.tpot, Some(Ok(_))) && matches!(window.requests_per_second, Some(Ok(_))), "{window:?}");
     let trend = state.judged[0].judged.trend.unwrap();
-    // 40 ms in 20 s; of a median of 62 ms that is two thirds, less what came before the window.
+    // 40 ms in 20 s is two thirds of a median of 62 ms, less the part before the window.
     assert!((trend.slope - 2.0).abs() < 0.1 && (trend.change - 0.62).abs() < 0.04, "{trend:?}");
-    // The whole stage tells its figures; their values are worth few.
+    // The figures cover the whole stage, but it has few effective values.
     let mean = found.ttft.unwrap().mean;
     assert!(mean.effective_values < 20.0 && mean.interval.is_some_and(|it| it.high - it.low > 10.0), "{mean:?}");
 }
@@ -180,7 +180,7 @@ fn without_all_records_the_reason_is_told() {
 
 #[test]
 fn goodput_and_failures_have_intervals() {
-    // Every tenth request fails; those of an even number meet the goal of 50 ms but for these.
+    // Every tenth request fails; the other requests with an even number meet the goal of 50 ms.
     let requests = (0..2_000).map(|number| {
         let it = request(number, if number % 2 == 0 { 40.0 } else { 60.0 }, 5.0);
         let failed = RequestRecord {
@@ -197,7 +197,7 @@ fn goodput_and_failures_have_intervals() {
     let workload = Workload { goodput: goals, ..crate::tests::workload(vec![Stage::new("s", open())]) };
     let outcomes = of_stages(&recorder, &workload, &Plateaus::new(&recorder, &workload)).remove(0).unwrap().outcomes;
     let (good, errors) = (outcomes.good_requests.unwrap(), outcomes.error_ratio.unwrap());
-    // 800 of 2,000 in 20.1 s.
+    // 800 good requests in 20.1 s.
     assert!((good.value.unwrap() - 39.8).abs() < 0.2 && good.interval.unwrap().contains(40.0), "{good:?}");
     assert!((errors.value.unwrap() - 0.1).abs() < 1e-12, "{errors:?}");
     let interval = errors.interval.unwrap();

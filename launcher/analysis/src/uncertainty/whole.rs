@@ -1,4 +1,4 @@
-//! What is known of a stage as a whole, before its steady state is.
+//! Statistics of a whole stage that do not need its steady state.
 
 use super::{
     input::{Input, Series, Span, span},
@@ -7,10 +7,10 @@ use super::{
     rates::{self, Rates},
 };
 
-/// What is known of a stage before its steady state is.
+/// Statistics of a stage that do not need its steady state.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
-    /// One for each of [`Figure::ALL`].
+    /// One entry per figure of [`Figure::ALL`].
     pub(super) figures: [OfFigure; 4],
     pub(super) rates: Rates,
     pub(super) outcomes: Outcomes,

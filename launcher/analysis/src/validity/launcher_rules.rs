@@ -1,4 +1,4 @@
-//! Rules on the launcher itself. Past such a bound the figures describe the launcher or its machine, and not the server.
+//! Rules on the launcher itself. Beyond such a bound, the figures describe the launcher or its machine, not the server.
 
 use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
@@ -16,9 +16,9 @@ const STALL_PART: f64 = 0.05;
 /// A rule. It returns its findings, each about the run or about one stage.
 type Rule = fn(&Findings<'_>) -> Vec<Found>;
 
-/// A bound that was passed.
+/// An exceeded bound.
 pub(super) struct Found {
-    /// The stage that it is of; `None`: the run as a whole.
+    /// The stage with the finding; `None`: the whole run.
     pub(super) stage: Option<usize>,
     pub(super) reason: Reason,
 }
@@ -27,7 +27,7 @@ fn of_run(reason: Option<Reason>) -> Vec<Found> {
     reason.into_iter().map(|reason| Found { stage: None, reason }).collect()
 }
 
-/// In the order of the report: first effects on the figures, then their possible causes.
+/// In report order: first effects on the figures, then their possible causes.
 pub(super) const RULES: [Rule; 9] = [
     send_lag,
     receive_delay,
@@ -124,8 +124,8 @@ fn scheduler_stalled(findings: &Findings<'_>) -> Vec<Found> {
     of_run(Some(Reason { name: LauncherReason::SchedulerStalled, message }))
 }
 
-/// Stalls that change a p99 although their share of the time is small. The bound in milliseconds is the bound of the receive delay. The bound
-/// relative to the figure accepts a larger effect on a slow server.
+/// Stalls that change a p99 although their share of the time is small. The bound in milliseconds equals the bound on the receive delay. The
+/// relative bound accepts a larger effect on a slow server.
 fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
     let bound = findings.run.validity.max_receive_delay_p99;
     let moved = |it: &&StallEffect| it.added > bound.0 && it.added_share() > STALL_PART;
@@ -133,7 +133,7 @@ fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
     for effect in findings.judgement.stall_effects.iter().filter(moved) {
         let stage = findings.stages.iter().position(|it| it.stage.name == effect.stage);
         let stage = stage.filter(|_| are_judged_apart(findings.stages));
-        // The largest part of each stage comes first.
+        // The largest effect of each stage comes first.
         if found.iter().any(|it| it.stage == stage) {
             continue;
         }
@@ -171,7 +171,7 @@ fn events_dropped(findings: &Findings<'_>) -> Option<Reason> {
     })
 }
 
-/// Whether no figure of the run is a time: an accuracy test alone.
+/// Whether the run has no timed figures, because it only tests accuracy.
 pub(super) fn is_untimed(stages: &[StageAnalysis]) -> bool {
     !stages.is_empty() && !stages.iter().any(is_timed)
 }

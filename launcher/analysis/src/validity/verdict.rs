@@ -1,4 +1,4 @@
-//! What a measurement came to, and why.
+//! The verdict on a measurement, and its reasons.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use crds::{LauncherReason, outcome::Outcome};
 
 use crate::loadgen::verdict::TestVerdict;
 
-/// Why a run is what it is, in one word and in a sentence.
+/// Why a run has its outcome, as a name and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// As the status shows it: `RunSucceeded`, `TooManyErrors` and so on.
     pub name: LauncherReason,
-    /// What was found, what was allowed, and what to do; empty where there is nothing to do.
+    /// What was found, what was allowed, and what to do; empty if there is nothing to do.
     pub message: String,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What a measurement came to.
+/// The verdict on a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Passed, Invalid or Cancelled.
@@ -37,7 +37,7 @@ impl Verdict {
         self.reasons.first().expect("judge() always gives a reason")
     }
 
-    /// Takes the verdicts on LoadGen tests into account: a test that does not count makes the run invalid.
+    /// Applies the verdicts on LoadGen tests: a test that does not count makes the run invalid.
     pub(crate) fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
         let against = tests.filter(|it| !it.counts()).map(|test| {
             let (folder, scenario) = (&test.folder, test.scenario.name());
@@ -52,14 +52,14 @@ impl Verdict {
         }
     }
 
-    /// Says why the target stopped answering, where that is a reason. `why`: a sentence without words of a server.
+    /// Explains why the target stopped answering, if that is a reason of the verdict. `why`: a sentence without text from a server.
     pub(crate) fn explain_lost_target(&mut self, why: &str) {
         for reason in self.reasons.iter_mut().filter(|it| it.name == LauncherReason::TargetLost) {
             reason.message = format!("{why}; {}", reason.message);
         }
     }
 
-    /// Whether a reason is among them.
+    /// Whether the verdict has this reason.
     pub(crate) fn has(&self, name: LauncherReason) -> bool {
         self.reasons.iter().any(|it| it.name == name)
     }

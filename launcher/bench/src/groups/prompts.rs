@@ -1,4 +1,4 @@
-//! [I/O] Prompts: how fast they are made with a tokenizer, against plain words, and what that takes before the first request.
+//! [I/O] Prompts: how fast they are generated with a tokenizer, compared with plain words, and the cost before the first request.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use engine::{
     requests::{Draft, RecordedLengths, Requests, Texts},
 };
 
-/// The tokenizer that is used unless the command line names one: byte-level BPE with the split of Llama 3 and a small vocabulary.
+/// The default tokenizer: byte-level BPE with Llama 3's split and a small vocabulary.
 const TOKENIZER: &[u8] = include_bytes!("../../../tokenizer/tests/fixtures/byte-level.json");
 /// Tokens of each prompt.
 const TOKENS: u32 = 1_000;
@@ -62,7 +62,7 @@ fn texts(bench: &Bench) -> Result<Texts, BenchError> {
     Ok(prompt_files::read(&workload).map_err(LoadError::from)?.texts)
 }
 
-/// Makes prompts on this thread. Returns whether all have exactly their length, and the CPU time.
+/// Generates prompts on this thread. Returns whether all have exactly their length, and the CPU time.
 fn make(texts: &Texts, text: PromptText, prompts: u64) -> Result<(bool, Duration), BenchError> {
     let lengths = LengthDistribution::fixed;
     let source = RequestSource::random(lengths(TOKENS), lengths(1), text);

@@ -1,4 +1,4 @@
-//! [I/O] What it costs to record a request that has ended: counts, histograms and the time series of its stage.
+//! [I/O] The cost of recording a finished request: counts, histograms and the time series of its stage.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use measurement::{
     recorder::{Keep, Recorder, WireTally},
 };
 
-/// Tokens of each answer, as in the loads of streams.
+/// Tokens of each answer, as in the stream loads.
 const TOKENS: u32 = 128;
-/// Different requests. They are recorded again and again, each time later in the run.
+/// Number of different requests. They are recorded repeatedly, each time later in the run.
 const REQUESTS: u64 = 500;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -46,7 +46,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
 fn record(mut recorder: Recorder, requests: &[(RequestRecord, WireTally)], count: u64) -> f64 {
     let begun = clock::thread_cpu();
     for (number, (request, wire)) in (0..count).zip(requests.iter().cycle()) {
-        // Each round of the requests lies 0.1 s after the one before.
+        // Each round of requests is 0.1 s after the previous one.
         let later = Duration::from_millis(100 * (number / REQUESTS));
         recorder.record(moved(request, later), wire);
     }

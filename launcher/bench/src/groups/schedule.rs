@@ -1,4 +1,4 @@
-//! [I/O] Open-loop load on a server that answers at once: how late requests are, and whether the rate is kept.
+//! [I/O] Open-loop load on a server that answers immediately: how late requests are, and whether the rate is reached.
 
 use std::time::Duration;
 
@@ -18,15 +18,15 @@ use crate::{
 use capacity::{loads, server::Pace, trial::Trial};
 use measurement::recorder::Keep;
 
-/// The arrival processes, by the word that figures have for them; the first is that of the rates that are only to be kept.
+/// The arrival processes with their names in figures; the first one is used for rates that only have to be reached.
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
-/// Tokens of each answer: a few, so that requests are what costs.
+/// Tokens of each answer: only a few, so that the requests dominate the cost.
 const TOKENS: u32 = 4;
-/// Two runs of the same load differ by about as much in their p99.
+/// The typical difference in p99 between two runs of the same load.
 const NOISE: f64 = 0.1;
-/// Conversations at a time.
+/// Concurrent conversations.
 const SESSIONS: u32 = 1_000;
-/// The rate whose share that is kept has a budget.
+/// The rate that has a budget for its achieved percentage.
 const BUDGETED: f64 = 5_000.0;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -62,11 +62,11 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     conversations(bench, figures)
 }
 
-/// The lag must not grow because requests are the turns of sessions.
+/// The lag must not grow if requests are turns of sessions.
 fn conversations(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let (rate, ..) = bench.scale.planned;
     let requests = (rate * bench.scale.rate_length.as_secs_f64()) as u64;
-    // Two turns of each session at least, so that turns follow each other.
+    // At least two turns per session, so that turns follow each other.
     let sessions = u32::try_from(requests / 2).unwrap_or(SESSIONS).min(SESSIONS);
     let alone = issue(bench, ARRIVALS[0].1, rate, requests)?;
     let of_sessions = send(bench, loads::conversations(requests_per_second(rate)?, requests, TOKENS, sessions), rate)?;
@@ -95,7 +95,7 @@ fn fast(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// The lag must not grow with the number of requests that are planned.
+/// The lag must not grow with the number of planned requests.
 fn planned(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let (rate, few, many) = bench.scale.planned;
     let mut lags = Vec::new();
@@ -131,7 +131,7 @@ fn send(bench: &Bench, workload: Workload, rate: f64) -> Result<Trial, BenchErro
     trials::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
 }
 
-/// The share of the asked load that arrived in time, in percent.
+/// The percentage of the requested load that arrived in time.
 fn kept(trial: &Trial) -> f64 {
     trial.achieved().map_or(f64::NAN, |it| it * 100.0)
 }

@@ -1,4 +1,4 @@
-//! [I/O] What it costs to read the server's metrics once a second: CPU time of the scraping thread, which runs beside the load.
+//! [I/O] The cost of reading the server's metrics once per second: CPU time of the scraping thread, which runs beside the load.
 
 use std::{
     io::{self, Read, Write},
@@ -16,7 +16,7 @@ use ::scrape::{Order, Scraper, Source, TIMEOUT};
 use engine::{client::Resolver, stop::Stop};
 use simulator::{Metrics, SimOptions};
 
-/// The longest head of a request, in bytes.
+/// Maximum length of a request head, in bytes.
 const MAX_HEAD: usize = 8 << 10;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -39,7 +39,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     Ok(())
 }
 
-/// Scrapes so many addresses so many times. Returns the CPU time of the thread, and the time from the second round on.
+/// Scrapes this many endpoints for this many rounds. Returns the CPU time of the thread, and the time from the second round on.
 fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, Duration), BenchError> {
     let source = |number| Source {
         url: format!("http://{server}/{number}/metrics"),
@@ -47,14 +47,14 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
         is_guess: false,
         gets_token: false,
     };
-    // No other scrape than those that are asked for.
+    // Only the requested scrapes.
     let interval = Duration::from_secs(86_400);
     let sources = (0..endpoints).map(source).collect();
     let resolver = Resolver::default();
     let scraper =
         Scraper::start(Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT, resolver })?;
     let stop = Stop::default();
-    // It makes the connections, and asks for the version.
+    // This opens the connections, and requests the version.
     scraper.before_load(&stop);
     let begun = clock::monotonic();
     (0..rounds).for_each(|_| scraper.before_load(&stop));
@@ -69,7 +69,7 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
     Ok((scraped.cpu, wall))
 }
 
-/// A server that answers every question with this text. It lives as long as the process.
+/// A server that answers every request with this text. It lives as long as the process.
 fn serve(text: String) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
@@ -78,7 +78,7 @@ fn serve(text: String) -> io::Result<SocketAddr> {
     thread::Builder::new().name("metrics".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
             let answer = answer.clone();
-            // Where no thread can be started the scrape fails, and with it the bench.
+            // If no thread can be started, the scrape fails, and the bench fails with it.
             let _ = thread::Builder::new().name("metrics".into()).spawn(move || answer_all(stream, &answer));
         }
     })?;

@@ -1,39 +1,39 @@
-//! What the groups need: how large the loads are, cores and files.
+//! The settings of the groups: the size of the loads, cores and files.
 
 use std::{path::PathBuf, time::Duration};
 
 use crate::cores::Cores;
 
-/// How large the loads are.
+/// The size of the loads.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
     /// Closed loops of paced streams.
     pub(crate) streams: Vec<StreamLoad>,
-    /// Tokens of each of their answers.
+    /// Tokens of each answer.
     pub(crate) tokens: u32,
-    /// From a request to its first token.
+    /// Time from a request to its first token.
     pub(crate) ttft: Duration,
     /// Requests of the first wave.
     pub(crate) wave: u32,
     /// Open-loop rates, in requests per second, and how long each lasts.
     pub(crate) rates: Vec<f64>,
     pub(crate) rate_length: Duration,
-    /// A rate that is only to be kept.
+    /// A rate that only has to be reached.
     pub(crate) fast_rate: f64,
-    /// A rate, and how many of its requests are planned: few and many.
+    /// A rate, and two numbers of planned requests: few and many.
     pub(crate) planned: (f64, u64, u64),
-    /// Streams that are open at once to see what one takes, and how long they wait for their first token.
+    /// Numbers of open streams to measure the memory per stream, and how long the streams wait for their first token.
     pub(crate) open: Vec<u32>,
     pub(crate) open_ttft: Duration,
-    /// Requests of two loads that are to take the same memory.
+    /// Numbers of requests of two loads that should take the same memory.
     pub(crate) growth: (u64, u64),
-    /// Requests of the report.
+    /// Requests in the report.
     pub(crate) report: u64,
     /// Prompts of each kind.
     pub(crate) prompts: u64,
-    /// Requests that are recorded.
+    /// Number of recorded requests.
     pub(crate) recorded: u64,
-    /// Addresses whose metrics are read at a time, and how many scrapes there are of all of them.
+    /// Numbers of addresses with scraped metrics, and the total number of scrapes.
     pub(crate) scraped: Vec<u32>,
     pub(crate) scrapes: u32,
 }
@@ -41,18 +41,19 @@ pub(crate) struct Scale {
 /// Paced streams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamLoad {
-    /// How many at once.
+    /// Number of concurrent streams.
     pub(crate) streams: u32,
-    /// From one token to the next.
+    /// Time from one token to the next.
     pub(crate) itl: Duration,
-    /// Requests of each, one after the other.
+    /// Number of consecutive requests per stream.
     pub(crate) rounds: u32,
-    /// Whether its CPU time is compared: each side runs as often as the command line says. Else once, and there is no ratio.
+    /// Whether its CPU time is compared: then each side runs as often as the command line requests. Otherwise each side runs once, and there is no
+    /// ratio.
     pub(crate) compared: bool,
 }
 
 impl Scale {
-    /// As `docs/performance.md` tells.
+    /// The loads in `docs/performance.md`.
     pub(crate) fn full() -> Scale {
         let load = |streams, itl, rounds, compared| StreamLoad { streams, itl: millis(itl), rounds, compared };
         Scale {
@@ -81,7 +82,7 @@ impl Scale {
         }
     }
 
-    /// Everything once, and small: whether it works, not how well.
+    /// Every load once, and small: checks that it works, not how well.
     pub(crate) fn quick() -> Scale {
         Scale {
             streams: vec![StreamLoad { streams: 4, itl: millis(2), rounds: 2, compared: true }],
@@ -104,13 +105,13 @@ impl Scale {
     }
 }
 
-/// What the groups need.
+/// The environment of the groups.
 pub(crate) struct Bench {
     pub(crate) scale: Scale,
     pub(crate) cores: Cores,
-    /// How often each side of a comparison is run, in turn.
+    /// How many times each side of a comparison runs, in turn.
     pub(crate) repeats: u32,
-    /// A folder for files of its own.
+    /// A folder for temporary files.
     pub(crate) folder: PathBuf,
     /// The launcher's binary.
     pub(crate) program: PathBuf,

@@ -1,4 +1,4 @@
-//! [I/O] What a user waits for: the first request, the report; and what has to be downloaded.
+//! [I/O] What a user waits for: the first request, the report and the download.
 
 use std::{fs, time::Duration};
 
@@ -15,9 +15,9 @@ use capacity::{
     server::Pace,
 };
 
-/// Starts of which the median counts, and reports.
+/// Number of starts and of reports; the median of each counts.
 const TRIES: usize = 5;
-/// The longest that a start or a report may take.
+/// Time limit for a start or a report.
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -50,7 +50,7 @@ fn first_request(bench: &Bench) -> Result<f64, BenchError> {
     Ok(Duration::from_nanos(first.arrived_ns).saturating_sub(begun).as_secs_f64() * 1e3)
 }
 
-/// How long a report takes, in milliseconds.
+/// The time to write a report, in milliseconds.
 fn report(bench: &Bench, requests: u64) -> Result<f64, BenchError> {
     let file = bench.folder.join("run.yaml");
     fs::write(&file, run_file(1))?;
@@ -59,7 +59,7 @@ fn report(bench: &Bench, requests: u64) -> Result<f64, BenchError> {
     Ok(result.wall_ns as f64 / 1e6)
 }
 
-/// A BenchmarkRun of one request, sent at once.
+/// A BenchmarkRun with one immediate request.
 fn run_file(port: u16) -> String {
     format!(
         "apiVersion: benchwright.dev/v1alpha1\n\

@@ -1,4 +1,4 @@
-//! [I/O] Paced streams: the engine and the bare client at the same load in turn, and both against the server's truth.
+//! [I/O] Paced streams: runs the engine and the bare client with the same load in turn, and compares both with the server's truth.
 
 use super::{
     percentiles::{PERCENTILES, of_times_ms},
@@ -12,9 +12,9 @@ use crate::{
 use capacity::{loads, matching::seconds, server::Pace, trial::Trial};
 use measurement::{histogram::TimeHistogram, recorder::Keep};
 
-/// The load whose figures have most of the budgets.
+/// The load that has most of the budgets.
 const MANY: u32 = 1_000;
-/// The load at which a client has time for each token.
+/// The load with enough time for each token.
 const FEW: u32 = 50;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -68,7 +68,7 @@ pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchErro
     Ok(())
 }
 
-/// Whether a trial makes figures. Where it makes none, and where they need a word, that is noted.
+/// Whether a trial produces valid figures. If it does not, or if a remark is needed, a note is added.
 pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
     if let Some(fault) = trials::fault(trial) {
         figures.note(format!("{of}: not measured, {fault}"));
@@ -83,7 +83,7 @@ pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
     true
 }
 
-/// The paced streams of one load, which add their figures.
+/// The paced streams of one load; adds their figures.
 struct PacedStreams<'a> {
     load: &'a StreamLoad,
     pace: Pace,
@@ -114,7 +114,7 @@ impl PacedStreams<'_> {
         }
         self.add(figures, "cpuUs", "CPU per token", "us", our_cpu, Budget::NONE);
         self.add(figures, "bareCpuUs", "CPU per token of the bare client", "us", bare_cpu, Budget::NONE);
-        // How long the tokens would have taken without any time between two requests.
+        // The time that the tokens would take without pauses between requests.
         let ideal = self.pace.answer(self.tokens()).as_secs_f64() * f64::from(self.load.rounds);
         let took =
             |it: &Trial| it.matched.sent.map_or(f64::NAN, |(first, _)| (it.matched.last_seen - first) as f64 / 1e9);
@@ -173,7 +173,7 @@ impl PacedStreams<'_> {
     }
 }
 
-/// A budget of shares, in percent.
+/// A budget for fractions, converted to percent.
 fn percent(budget: Budget) -> Budget {
     let percent = |bound| match bound {
         Bound::AtMost(it) => Bound::AtMost(it * 100.0),

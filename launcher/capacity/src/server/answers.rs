@@ -1,4 +1,4 @@
-//! The bytes of every answer, made before they are sent: chunks as vLLM sends them, each in a chunk of HTTP. Pure.
+//! The bytes of every answer, prepared before they are sent: chunks in vLLM's form, each in an HTTP chunk. Pure.
 
 use std::collections::HashMap;
 
@@ -12,18 +12,18 @@ use simulator::{
     chunks::{self, Choice, Chunks, DONE, Identity},
 };
 
-/// The model that is served.
+/// The served model.
 pub(super) const MODEL: &str = "bench";
 
 const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
                            transfer-encoding: chunked\r\n\r\n";
-/// Ends a body in chunks.
+/// The end of a chunked body.
 const END: &[u8] = b"0\r\n\r\n";
-/// The prompt length that usage tells; nobody looks at it here.
+/// The prompt length in the usage; it is not checked.
 const PROMPT_TOKENS: u32 = 10;
-/// Words that take turns.
+/// Number of words that are used in turn.
 const WORDS: u32 = 64;
-/// Output lengths whose bytes are kept; past it they are made anew each time.
+/// Maximum number of output lengths with cached bytes; further ones are rendered each time.
 const MAX_KEPT: usize = 4_096;
 
 /// The bytes of the answers of one endpoint.
@@ -31,7 +31,7 @@ const MAX_KEPT: usize = 4_096;
 pub(super) struct Answers {
     identity: Identity,
     opening: Bytes,
-    /// An event for each of some words, as real answers have another one each time.
+    /// One event per word: real answers have different words, too.
     tokens: Vec<Bytes>,
     last: Bytes,
     closing: HashMap<u32, Bytes>,
@@ -71,17 +71,17 @@ impl Answers {
         }
     }
 
-    /// What comes with the first token: the head, and for a chat the chunk that tells the role.
+    /// The bytes with the first token: the head, and for a chat the chunk with the role.
     pub(super) fn opening(&self) -> Bytes {
         self.opening.clone()
     }
 
-    /// One event with one token: the `place`th from 0 of so many.
+    /// One event with one token: the token with index `place` of `tokens`.
     pub(super) fn token(&self, place: u32, tokens: u32) -> Bytes {
         if place + 1 == tokens { self.last.clone() } else { self.tokens[place as usize % self.tokens.len()].clone() }
     }
 
-    /// What comes after the last token: usage, `[DONE]` and the end of the body.
+    /// The bytes after the last token: usage, `[DONE]` and the end of the body.
     pub(super) fn closing(&mut self, tokens: u32) -> Bytes {
         if let Some(kept) = self.closing.get(&tokens) {
             return kept.clone();
@@ -101,7 +101,7 @@ impl Answers {
         bytes
     }
 
-    /// All of an answer.
+    /// A whole answer.
     pub(super) fn whole(&mut self, tokens: u32, stream: bool) -> Bytes {
         if let Some(kept) = self.whole.get(&(tokens, stream)) {
             return kept.clone();
@@ -129,7 +129,7 @@ fn choice() -> Choice {
     Choice { answer, prompt_tokens: PROMPT_TOKENS, ..Choice::default() }
 }
 
-/// The answer to whoever asks which models there are, or anything else.
+/// The answer to a request for models, or to any other request.
 pub(super) fn models() -> Bytes {
     let options =
         SimOptions { model: MODEL.into(), max_model_len: 1 << 20, ..SimOptions::preset(SimulatorPreset::Instant) };
@@ -144,7 +144,7 @@ fn json(body: &str) -> Bytes {
     .into()
 }
 
-/// Adds `data` as a chunk of HTTP.
+/// Appends `data` as an HTTP chunk.
 fn chunk(bytes: &mut Vec<u8>, data: &[u8]) {
     bytes.extend_from_slice(format!("{:x}\r\n", data.len()).as_bytes());
     bytes.extend_from_slice(data);
@@ -155,7 +155,7 @@ fn chunk(bytes: &mut Vec<u8>, data: &[u8]) {
 mod tests {
     use super::*;
 
-    /// The data of all events of a stream, without the frame of HTTP.
+    /// The data of all events of a stream, without HTTP framing.
     fn events(bytes: &[u8]) -> Vec<String> {
         let text = std::str::from_utf8(bytes).unwrap();
         let (head, mut body) = text.split_once("\r\n\r\n").unwrap();

@@ -1,4 +1,4 @@
-//! [I/O] One connection of a client: bytes that wait to be read as a request, and bytes that its socket has not taken yet.
+//! [I/O] One client connection: received bytes of later requests, and bytes that the socket has not accepted yet.
 
 use std::{
     io::{self, Write as _},
@@ -8,18 +8,18 @@ use std::{
 use super::waiting::Waiting;
 use simulator::api::Endpoint;
 
-/// A connection. Its answers come one after the other.
+/// A connection. Its answers are sent one after another.
 pub(super) struct Connection {
     pub(super) socket: TcpStream,
     pub(super) generation: u32,
-    /// Bytes of a request that has not come whole, or that waits for the answer before it.
+    /// Bytes of an incomplete request, or of a request that waits for the previous answer.
     pub(super) input: Vec<u8>,
     pub(super) answer: Option<Answer>,
-    /// Bytes that the socket has not taken; at most one answer.
+    /// Bytes that the socket has not accepted; at most one answer.
     unsent: Vec<u8>,
 }
 
-/// An answer under way.
+/// An answer in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub(super) endpoint: Endpoint,
@@ -27,7 +27,7 @@ pub(super) struct Answer {
     pub(super) stream: bool,
     /// Tokens that were sent.
     pub(super) sent: u32,
-    /// Where its truth stands; absent for requests that nobody asks about.
+    /// The index of its truth; absent for requests without a run id.
     pub(super) truth: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Connection {
         Connection { socket, generation, input: Vec::new(), answer: None, unsent: Vec::new() }
     }
 
-    /// Sends bytes, behind those that wait. Whether the socket took them at once.
+    /// Sends bytes after the waiting ones. Returns whether the socket accepted all of them immediately.
     pub(super) fn write(&mut self, bytes: &[u8], waiting: &Waiting, slot: u32) -> io::Result<bool> {
         let taken = if self.unsent.is_empty() { self.offer(bytes)? } else { 0 };
         if taken == bytes.len() {
@@ -49,7 +49,7 @@ impl Connection {
         Ok(false)
     }
 
-    /// Sends what waits, as far as the socket takes it.
+    /// Sends waiting bytes, as many as the socket accepts.
     pub(super) fn flush(&mut self, waiting: &Waiting, slot: u32) -> io::Result<()> {
         let unsent = std::mem::take(&mut self.unsent);
         let taken = self.offer(&unsent)?;

@@ -1,26 +1,26 @@
-//! Reads the requests of the clients of a trial: just enough of HTTP/1.1, and of the body what asks for an answer. Pure.
+//! Parses the requests of a trial's clients: only the necessary parts of HTTP/1.1 and of the body. Pure.
 
 use memchr::memmem;
 use serde::Deserialize;
 
 use simulator::api::Endpoint;
 
-/// The longest head that is read, in bytes; those of the clients have a few hundred.
+/// Maximum length of a request head in bytes; the clients' heads have a few hundred.
 const MAX_HEAD: usize = 16 << 10;
-/// The longest body, in bytes.
+/// Maximum length of a body in bytes.
 const MAX_BODY: usize = 64 << 20;
 
-/// What this server does not read.
+/// A request that this server cannot read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; this server answers the clients of `benchwright bench` alone")]
 pub(super) struct Malformed(&'static str);
 
-/// A request whose bytes have all come.
+/// A completely received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
     /// Bytes of head and body.
     pub(super) length: usize,
-    /// The generation that it asks for; `None` for all else.
+    /// The requested generation endpoint; `None` for everything else.
     pub(super) endpoint: Option<Endpoint>,
     /// Its `x-request-id`.
     pub(super) id: Option<&'a str>,
@@ -28,29 +28,29 @@ pub(super) struct Request<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// What a body asks for.
+/// The fields of a generation request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct GenerationRequest {
     max_tokens: Option<u32>,
     max_completion_tokens: Option<u32>,
-    /// Whether the answer is to come token by token.
+    /// Whether to stream the answer.
     pub(super) stream: bool,
 }
 
 impl GenerationRequest {
-    /// What a body asks for; a body that is no JSON asks for nothing.
+    /// Parses a body; a body other than JSON has no fields.
     pub(super) fn read(body: &[u8]) -> GenerationRequest {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
-    /// The output length that it asks for, in tokens.
+    /// The requested output length in tokens.
     pub(super) fn tokens(&self) -> Option<u32> {
         self.max_completion_tokens.or(self.max_tokens)
     }
 }
 
-/// The request that the bytes begin with; `None` while some of it is missing.
+/// The request at the beginning of the bytes; `None` while it is incomplete.
 pub(super) fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Malformed> {
     let Some(end) = memmem::find(&bytes[..bytes.len().min(MAX_HEAD)], b"\r\n\r\n") else {
         return if bytes.len() < MAX_HEAD { Ok(None) } else { Err(Malformed("the head of a request has no end")) };

@@ -1,9 +1,8 @@
-//! [I/O] The server of a trial: answers at once or at an exact pace, and knows when it did.
+//! [I/O] The server of a trial: answers immediately or at an exact pace, and records its send times.
 //!
-//! It has to be much cheaper a token than any client, so that a client is what is measured: one thread, one epoll, answers
-//! whose bytes are made beforehand (`answers`), one write an event. Its truth is the arrival of each request and the time
-//! just before each send, on the monotonic clock that all processes of a machine share. Deliberately absent: everything
-//! that a client of a trial does not need, such as errors, limits of rates and bodies in chunks.
+//! It must cost much less CPU per token than any client, so that the trial measures the client: one thread, one epoll, prepared answers (`answers`),
+//! one write per event. Its truth is the arrival of each request and the time just before each send, on the monotonic clock that all processes of a
+//! machine share. Deliberately absent: everything that a client of a trial does not need, such as errors, rate limits and chunked request bodies.
 
 mod answers;
 mod connection;
@@ -29,18 +28,18 @@ use simulator::api::Endpoint;
 pub use truth::{RequestTruth, Truth};
 use waiting::{Event, Waiting};
 
-/// Connections that wait to be taken: as many as a client opens in one go.
+/// Maximum number of connections that wait to be accepted: as many as a client opens together.
 const BACKLOG: i32 = 16_384;
-/// So many sends in a row, then it looks for requests: an arrival is stamped soon although streams are due.
+/// Number of consecutive sends before it checks for requests, so that arrivals get accurate times although streams are due.
 const MAX_SENDS: usize = 32;
-/// The answer to a request that asks for no length, in tokens.
+/// The length of an answer without a requested length, in tokens.
 pub(super) const DEFAULT_TOKENS: u32 = 128;
-/// The longest answer, in tokens: past it a request asks for nothing that is measured here.
+/// The maximum length of an answer, in tokens; a longer one is irrelevant here.
 const MAX_TOKENS: u32 = 1 << 20;
 /// Bytes of one read.
 const READ: usize = 64 << 10;
 
-/// Serves on a free port of loopback, which it prints, until its standard input ends; then prints its [`Truth`].
+/// Serves on a free loopback port, which it prints, until its standard input ends; then prints its [`Truth`].
 ///
 /// # Errors
 /// The system refuses a socket, a timer or an open file.
@@ -119,7 +118,7 @@ impl Server {
         }
     }
 
-    /// Sends what is due; whether there is more.
+    /// Sends due tokens. Returns whether more are due.
     fn send_due(&mut self) -> bool {
         for _ in 0..MAX_SENDS {
             let now = clock::monotonic();
@@ -179,7 +178,7 @@ impl Server {
         }
     }
 
-    /// Begins the answer to the next request of a connection, once it has come whole and the one before is answered.
+    /// Starts the answer to the next request of a connection, once the request is complete and the previous one is answered.
     fn take_requests(&mut self, slot: u32, now: Duration) {
         while let Some(connection) = &mut self.connections[slot as usize]
             && connection.answer.is_none()
@@ -219,7 +218,7 @@ impl Server {
         }
     }
 
-    /// Sends the next token of a stream, or all of an answer that comes at once. Whether the answer has ended.
+    /// Sends the next token of a stream, or a whole answer without streaming. Returns whether the answer has ended.
     fn send_next(&mut self, due: Duration, stream: Stream, now: Duration) -> bool {
         let Some(connection) = &mut self.connections[stream.slot as usize] else { return false };
         let Some(answer) = connection.answer.as_mut().filter(|_| connection.generation == stream.generation) else {

@@ -1,13 +1,13 @@
 //! When each stream sends next. Pure: times in, streams out.
 //!
-//! Token k of an answer is due at its arrival + TTFT + k x ITL, whenever the tokens before it were sent: a server that is
-//! late catches up, and its pace does not drift.
+//! Token k of an answer is due at its arrival + TTFT + k x ITL, independent of when earlier tokens were sent: a late server catches up, and its pace
+//! does not drift.
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// How fast a server is. All zero: it answers at once and in one write.
+/// The speed of a server. All zero: it answers immediately and in one write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
     /// From the arrival of a request to its first token.
@@ -17,34 +17,34 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Whether all tokens of an answer come at once.
+    /// Whether all tokens of an answer are sent together.
     pub fn is_instant(self) -> bool {
         self == Pace::default()
     }
 
-    /// How long an answer of so many tokens takes.
+    /// The duration of an answer with `tokens` tokens.
     pub fn answer(self, tokens: u32) -> Duration {
         self.ttft + self.itl * tokens.saturating_sub(1)
     }
 }
 
-/// Which stream of a server.
+/// Identifies a stream of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stream {
-    /// The place of its connection.
+    /// The slot of its connection.
     pub(super) slot: u32,
-    /// How often the place had been taken before; a stream whose connection has gone is known by it.
+    /// How often the slot was used before. It distinguishes a stream whose connection is gone from a newer one.
     pub(super) generation: u32,
 }
 
-/// The streams of a server by the time at which they are due.
+/// The streams of a server by their due time.
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     due: BinaryHeap<Reverse<(Duration, Stream)>>,
 }
 
 impl Pacer {
-    /// A stream has something to send at `at`.
+    /// Adds a stream that is due at `at`.
     pub(super) fn add(&mut self, at: Duration, stream: Stream) {
         self.due.push(Reverse((at, stream)));
     }
@@ -54,7 +54,7 @@ impl Pacer {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// A stream that is due, and since when; those that wait longest first.
+    /// A due stream and its due time; the stream that has waited longest comes first.
     pub(super) fn next_due(&mut self, now: Duration) -> Option<(Duration, Stream)> {
         if self.next()? > now {
             return None;
@@ -95,7 +95,7 @@ mod tests {
         let mut pacer = Pacer::default();
         pacer.add(millis(100) + pace.ttft, stream(0));
         let mut due = Vec::new();
-        // It looks every 8 ms alone.
+        // It checks only every 8 ms.
         for look in (0..200).step_by(8).map(millis) {
             while let Some((at, stream)) = pacer.next_due(look) {
                 due.push(at);

@@ -1,26 +1,26 @@
-//! Truth: what the server of a trial did, and when. Pure.
+//! Truth: the server's record of a trial. Pure.
 //!
 //! Times are nanoseconds of the machine's monotonic clock.
 
 use serde::{Deserialize, Serialize};
 
-/// What a server did.
+/// The record of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Truth {
-    /// The requests with an id of a run, in the order of their arrival.
+    /// The requests with a run id, in the order of their arrival.
     pub requests: Vec<RequestTruth>,
     /// CPU time, user and system.
     pub cpu_ns: u64,
-    /// 99th percentile of how late it sent what was due: past the pace, the load was another one.
+    /// 99th percentile of the lateness of its sends: beyond a limit the load was not the requested one.
     pub lateness_p99_ns: u64,
-    /// Sends that a socket did not take at once: their times are not those of the wire.
+    /// Sends that a socket did not accept immediately: their recorded times differ from the times on the wire.
     pub stalled: u64,
-    /// Answers that were under way at once, at most.
+    /// The maximum number of concurrent answers.
     pub most_streams: u32,
 }
 
-/// What became of one request.
+/// The record of one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestTruth {
@@ -28,13 +28,13 @@ pub struct RequestTruth {
     pub stage: u32,
     /// Its number in the stage.
     pub number: u64,
-    /// When its last byte had been read.
+    /// When its last byte was read.
     pub arrived_ns: u64,
-    /// Just before each token was sent; just before the whole answer where it is sent at once.
+    /// The time just before each token was sent; for an answer in one piece, the time just before the whole answer.
     pub sends_ns: Vec<u64>,
 }
 
-/// Stage and number of the request with this `x-request-id`, which is `bw-<run>-<stage>-<number>`, and may end in a turn.
+/// Stage and number from an `x-request-id`, which is `bw-<run>-<stage>-<number>`, and may end with a turn.
 pub(super) fn place(id: &str) -> Option<(u32, u64)> {
     let mut parts = id.strip_prefix("bw-")?.split('-').skip(1);
     let stage = parts.next()?.parse().ok()?;

@@ -12,42 +12,42 @@ use rustix::{
     time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags},
 };
 
-/// Events of one look.
+/// Maximum number of events per poll.
 const MAX_EVENTS: usize = 256;
 const LISTENER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const PARENT: u64 = u64::MAX - 2;
 
-/// What has happened.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// A client wants a connection.
     Connect,
-    /// The connection in a slot can be read, or its end has come.
+    /// The connection in a slot is readable or closed.
     Readable(u32),
-    /// The connection in a slot takes bytes again; it may be readable too.
+    /// The connection in a slot accepts bytes again; it may be readable too.
     Writable(u32),
-    /// The parent wants the end.
+    /// The parent requests the end.
     End,
 }
 
-/// An epoll and a timer of nanoseconds.
+/// An epoll and a timer with nanosecond resolution.
 pub(super) struct Waiting {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// What the timer is set to.
+    /// The time for which the timer is set.
     armed: Option<Duration>,
     events: Vec<epoll::Event>,
 }
 
 impl Waiting {
-    /// Waits for this listener, and for the end of the standard input.
+    /// Waits for connections to this listener, and for the end of standard input.
     pub(super) fn new(listener: &impl AsFd) -> io::Result<Waiting> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let stdin = io::stdin();
-        // Nobody reads the timer: what it has to say is said once each time that it is set.
+        // Nobody reads the timer: edge-triggered, it reports once per setting.
         let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
         for (source, name, flags) in [
             (listener.as_fd(), LISTENER, epoll::EventFlags::IN),
@@ -59,13 +59,13 @@ impl Waiting {
         Ok(Waiting { epoll, timer, armed: None, events: Vec::with_capacity(MAX_EVENTS) })
     }
 
-    /// Waits for a new connection too.
+    /// Also waits for a new connection's socket.
     pub(super) fn add(&self, socket: &impl AsFd, slot: u32) -> io::Result<()> {
         let name = epoll::EventData::new_u64(slot.into());
         Ok(epoll::add(&self.epoll, socket, name, epoll::EventFlags::IN)?)
     }
 
-    /// Waits, or not any more, until a connection takes bytes.
+    /// Starts or stops waiting until a connection accepts bytes.
     pub(super) fn watch_output(&self, socket: &impl AsFd, slot: u32, watch: bool) -> io::Result<()> {
         let output = if watch { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
         let name = epoll::EventData::new_u64(slot.into());
@@ -92,7 +92,7 @@ impl Waiting {
                     self.armed = None;
                     continue;
                 }
-                // Nobody writes to it: readable is its end.
+                // Nobody writes to standard input: readable means closed.
                 PARENT => Event::End,
                 slot if flags.contains(epoll::EventFlags::OUT) => Event::Writable(slot as u32),
                 slot => Event::Readable(slot as u32),
@@ -101,7 +101,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Lets the timer end at a time.
+    /// Sets the timer.
     fn arm(&mut self, until: Option<Duration>) -> io::Result<()> {
         let Some(at) = until.filter(|_| self.armed != until) else { return Ok(()) };
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! A drawing as PNG, with fonts of its own: the same picture on each machine.
+//! Renders a drawing as PNG with embedded fonts: the same picture on each machine.
 
 mod outlines;
 
@@ -9,15 +9,15 @@ use resvg::{
     usvg::{self, Options, Tree},
 };
 
-/// A picture has at most this number of pixels: 256 MB while it is drawn.
+/// Maximum number of pixels of a picture: 256 MB while it is drawn.
 const MOST_PIXELS: f64 = 64e6;
 
-/// Why a drawing did not become a picture.
+/// Why a drawing could not be rendered.
 #[derive(Debug)]
 pub enum PngError {
     /// The text is not an SVG drawing.
     Svg(usvg::Error),
-    /// The scale is not above zero, or gives a picture of no or of too many pixels.
+    /// The scale is not above zero, or the picture has no pixels or too many.
     Scale {
         scale: f64,
         width: f64,
@@ -41,8 +41,8 @@ impl fmt::Display for PngError {
 
 impl std::error::Error for PngError {}
 
-/// The picture of a drawing of `Style::Standalone`. Its size in pixels is that of the drawing times `scale`: 2 for print and for screens
-/// of high density.
+/// The picture of a drawing of `Style::Standalone`. Its size in pixels is the size of the drawing times `scale`: 2 for print and for high-density
+/// screens.
 pub fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
     let svg = outlines::replace_texts(svg).map_err(|error| PngError::Svg(usvg::Error::ParsingFailed(error)))?;
     let tree = Tree::from_str(&svg, &Options::default()).map_err(PngError::Svg)?;

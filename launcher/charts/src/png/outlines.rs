@@ -1,7 +1,7 @@
 //! The letters of a drawing as paths.
 //!
-//! A drawing has left-to-right text in one family, so that a font's outlines and advance widths suffice. A text shaper would be
-//! half of the renderer. Kerning is left out.
+//! A drawing has left-to-right text in one family, so a font's outlines and advance widths suffice. A text shaper would be half of the renderer.
+//! Kerning is left out.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -22,7 +22,7 @@ fn face(bytes: &'static [u8]) -> Face<'static> {
 /// The attributes of a text that describe its letters. The others, such as its paint, also apply to a path.
 const OF_LETTERS: [&str; 5] = ["x", "y", "font-size", "text-anchor", "font-weight"];
 
-/// The drawing with a `<path>` in place of each `<text>`.
+/// The drawing with a `<path>` instead of each `<text>`.
 ///
 /// # Errors
 /// The drawing is not XML.
@@ -46,7 +46,7 @@ pub(super) fn replace_texts(svg: &str) -> Result<String, Error> {
 
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
-/// The commands of the path that the letters of a text have.
+/// The path commands for the letters of a text.
 fn outline(text: Node<'_, '_>) -> String {
     let number = |name| text.attribute(name).and_then(|it| it.parse::<f32>().ok()).unwrap_or_default();
     let regular = if text.attribute("font-weight").is_some() { &*BOLD } else { &*REGULAR };
@@ -67,7 +67,7 @@ fn outline(text: Node<'_, '_>) -> String {
     pen.d
 }
 
-/// A glyph and the font that has it.
+/// A glyph and its font.
 struct Letter<'a> {
     face: &'a Face<'static>,
     glyph: GlyphId,
@@ -80,7 +80,7 @@ fn letter<'a>(character: char, regular: &'a Face<'static>) -> Letter<'a> {
 }
 
 impl Letter<'_> {
-    /// Font units for the size of the text.
+    /// Font units per em, which is the size of the text.
     fn units(&self) -> f32 {
         f32::from(self.face.units_per_em())
     }

@@ -95,13 +95,13 @@ fn y_mark(
     places.extend([(right, below, Anchor::End), (left, below, Anchor::Start)]);
     let between = [0.75, 0.5, 0.25].map(|share| left + (right - left) * share);
     places.extend(between.iter().flat_map(|x| [(*x, above, Anchor::Middle), (*x, below, Anchor::Middle)]));
-    // An objective without a name says nothing: where there is no room, the name lies in front of the data.
+    // An objective without a name is meaningless: if there is no room, the name is placed over the data.
     if !in_front(canvas, paint, layout, label, &places, taken) {
         in_front(canvas, paint, layout, label, &places[..1], &mut Taken::default());
     }
 }
 
-/// A mark that lies beyond an end of its axis: its name, its value and an arrow at that end.
+/// A mark beyond an end of its axis: its name, its value and an arrow at that end.
 fn beyond(
     canvas: &mut Canvas,
     paint: Paint,
@@ -138,7 +138,7 @@ fn beyond(
 
 const RING: f64 = 7.0;
 
-/// The places of the rings around marked points, which no name of a point may cover.
+/// The places of the rings around marked points, which no point name may cover.
 pub(crate) fn rings(figure: &Figure, layout: &Layout) -> Taken {
     let mut taken = Taken::default();
     for mark in &figure.marks {
@@ -174,7 +174,7 @@ fn point(canvas: &mut Canvas, paint: Paint, layout: &Layout, (label, x, y): (&st
     in_front(canvas, paint, layout, label, &places, taken);
 }
 
-/// Writes a text at the first of these places where nothing is yet; whether there is one.
+/// Writes a text at the first free place. Returns whether there is one.
 fn in_front(
     canvas: &mut Canvas,
     paint: Paint,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::figure::{Axis, Figure};
 
-/// Lines behind the data: one for each label of the y axis, fainter ones between those of a logarithmic axis.
+/// Grid lines behind the data: one per label of the y axis, and fainter ones between the labels of a logarithmic axis.
 pub(crate) fn grid(canvas: &mut Canvas, paint: Paint, layout: &Layout) {
     let frame = &layout.frame;
     let (mut minor, mut major) = (Path::default(), Path::default());
@@ -37,7 +37,7 @@ pub(crate) fn grid(canvas: &mut Canvas, paint: Paint, layout: &Layout) {
     }
 }
 
-/// The axis below, and the labels and titles of both.
+/// The axis line at the bottom, and the labels and titles of both axes.
 pub(crate) fn axes(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: &Layout) {
     let frame = &layout.frame;
     canvas.line((frame.left, frame.bottom), (frame.right, frame.bottom), paint.axis(), r#" stroke-width="1""#);

@@ -1,16 +1,16 @@
-//! The text of a drawing as it grows.
+//! Builds the text of a drawing.
 
 use std::fmt::{self, Write as _};
 
 use super::text::escape;
 
-/// Elements, one behind the other.
+/// Elements, one after another.
 #[derive(Debug, Default)]
 pub(crate) struct Canvas {
     out: String,
 }
 
-/// Where a text stands relative to its point.
+/// The alignment of a text relative to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -18,20 +18,20 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// How a text looks.
+/// The appearance of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Font<'a> {
     pub size: f64,
     pub paint: &'a str,
     pub bold: bool,
-    /// A colour behind the letters, so that lines under them do not disturb.
+    /// A colour behind the letters, so that lines under them stay readable.
     pub halo: Option<&'a str>,
 }
 
 impl Canvas {
-    /// Markup as it is: numbers by `Px`, texts by `escape`.
+    /// Writes markup unchanged. Format numbers with `Px`, and texts with `escape`.
     pub fn put(&mut self, markup: fmt::Arguments<'_>) {
-        // A `String` takes everything that is written.
+        // Writing to a `String` cannot fail.
         let _ = self.out.write_fmt(markup);
     }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Px {
     }
 }
 
-/// The path of a line or area, by and by.
+/// Builds the path of a line or an area step by step.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     pub d: String,

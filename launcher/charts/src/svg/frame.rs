@@ -1,8 +1,8 @@
-//! The rectangle between the axes, and how values become places in it.
+//! The rectangle between the axes, and the conversion of values to places in it.
 
 use crate::scale::Domain;
 
-/// What the y axis has.
+/// The content of the y axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Vertical {
     Values(Domain),
@@ -26,7 +26,7 @@ impl Frame {
         self.x.share(value).map(|it| self.left + it * (self.right - self.left))
     }
 
-    /// As `x`, but at the nearest end for values beyond an end, and for values that a logarithmic axis does not have.
+    /// Like `x`, but values beyond an end are at the nearest end. So are values that a logarithmic axis does not have.
     pub fn x_within(&self, value: f64) -> Option<f64> {
         self.x.share_or_low(value).map(|it| self.left + it.clamp(0.0, 1.0) * (self.right - self.left))
     }
@@ -37,7 +37,7 @@ impl Frame {
         domain.share(value).map(|it| self.bottom - it * (self.bottom - self.top))
     }
 
-    /// As `y`, but at the nearest end for values beyond an end, and for values that a logarithmic axis does not have.
+    /// Like `y`, but values beyond an end are at the nearest end. So are values that a logarithmic axis does not have.
     pub fn y_within(&self, value: f64) -> Option<f64> {
         let Vertical::Values(domain) = self.y else { return None };
         domain.share_or_low(value).map(|it| self.bottom - it.clamp(0.0, 1.0) * (self.bottom - self.top))

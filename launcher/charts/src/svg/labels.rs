@@ -1,6 +1,6 @@
-//! Labels in the frame that do not lie on each other.
+//! Prevents overlaps of labels in the frame.
 
-/// The rectangles that are taken: left, top, right, bottom.
+/// The occupied rectangles: left, top, right, bottom.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
     taken: Vec<[f64; 4]>,
@@ -11,7 +11,7 @@ impl Taken {
         self.taken.push(rectangle);
     }
 
-    /// Takes the first of these rectangles that lies within `bounds` and on no other; its index.
+    /// Occupies the first of these rectangles that is within `bounds` and overlaps no other. Returns its index.
     pub fn first_free(&mut self, bounds: [f64; 4], candidates: &[[f64; 4]]) -> Option<usize> {
         let inside =
             |it: &[f64; 4]| it[0] >= bounds[0] && it[1] >= bounds[1] && it[2] <= bounds[2] && it[3] <= bounds[3];

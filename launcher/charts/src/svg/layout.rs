@@ -1,4 +1,4 @@
-//! Where each part of a drawing lies.
+//! The place of each part of a drawing.
 
 use super::{
     Size, Style,
@@ -14,14 +14,14 @@ use crate::{
     ticks::{self, Ticks},
 };
 
-/// The room around a drawing that stands alone.
+/// The margin of a standalone drawing.
 const PAD: f64 = 12.0;
 pub(crate) const TITLE: f64 = 15.0;
 pub(crate) const TEXT: f64 = 12.0;
 pub(crate) const SMALL: f64 = 11.0;
-/// The size of text for which labels have room: a page on a narrow screen enlarges texts.
+/// The text size that labels have room for: a page on a narrow screen enlarges texts.
 const ROOM: f64 = 14.5;
-/// No frame is lower than this.
+/// Minimum height of the frame.
 const LEAST_HEIGHT: f64 = 60.0;
 const TITLE_LINE: f64 = 20.0;
 const CAPTION_LINE: f64 = 14.0;
@@ -29,13 +29,13 @@ const CAPTION_LINE: f64 = 14.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub style: Style,
-    /// The room at each side; the page around a drawing has its own.
+    /// The margin at each side; a page provides its own margin.
     pub pad: f64,
     pub width: f64,
     pub height: f64,
     pub frame: Frame,
     pub x_ticks: Ticks,
-    /// Without labels for a figure of requests.
+    /// Without labels in a figure of requests.
     pub y_ticks: Ticks,
     /// Lines of the title and their base lines.
     pub title: Vec<(String, f64)>,
@@ -119,11 +119,11 @@ fn within(value: f64, least: f64, otherwise: f64) -> f64 {
     if value.is_finite() { value.clamp(least, 4000.0) } else { otherwise }
 }
 
-/// The domain and labels of the x axis: as many labels as fit beside each other.
+/// The domain and labels of the x axis: as many labels as fit side by side.
 fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
     let domain = extent::of_x(figure);
     let rounded = |most| match domain.scale {
-        // Time goes to the end of the data; a quantity on a logarithmic axis goes to a value that a label can name.
+        // A time axis ends at the end of the data. A logarithmic axis ends at a value that can have a label.
         Scale::Log => ticks::rounded(domain, &figure.x.unit, most, &figure.x.includes),
         Scale::Linear => domain,
     };
@@ -142,7 +142,7 @@ fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
     (3..=6).rev().map(at_most).find(fit).unwrap_or_else(|| at_most(2))
 }
 
-/// The number of requests where the figure has them: then its y axis has no values.
+/// The number of requests, if the figure has requests: then its y axis has no values.
 fn rows(figure: &Figure) -> Option<usize> {
     let lists = figure.series.iter().filter_map(|it| match &it.shape {
         Shape::Requests(all) => Some(all.len()),

@@ -1,4 +1,4 @@
-//! The names of series and how each is drawn.
+//! The names of series, with a sample of each.
 
 use super::{
     canvas::{Anchor, Canvas, Font, Px},
@@ -11,14 +11,14 @@ use crate::{
     palette::{self, Marker},
 };
 
-/// A line of the legend. All series with its name, and all elements with its key, belong to it.
+/// An entry of the legend. All series with its name, and all elements with its key, belong to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub name: String,
     pub samples: Vec<(Sample, Tone)>,
 }
 
-/// What a part of a series looks like.
+/// The appearance of a part of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     Line,
@@ -33,7 +33,7 @@ pub(crate) enum Sample {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Legend {
     pub entries: Vec<Entry>,
-    /// The key of each series, in the order of the series. Requests have this key and the ones after it, a phase each.
+    /// The key of each series, in the order of the series. Requests use this key and the following ones, one per phase.
     pub keys: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Legend {
         for series in &figure.series {
             let key = match &series.shape {
                 Shape::Requests(all) => legend.requests(all.iter().any(|it| !it.succeeded)),
-                // The key of a heat map has its name and colours.
+                // The key of a heat map contains its name and colours.
                 Shape::Heat(_) => legend.entries.len(),
                 shape => legend.series(&series.name, samples(shape), series.tone),
             };
@@ -91,7 +91,7 @@ pub(crate) const SAMPLE_HEIGHT: f64 = 12.0;
 /// Draws the samples of an entry; `(x, y)` is the upper left corner.
 pub(crate) fn sample(canvas: &mut Canvas, paint: Paint, (x, y): (f64, f64), entry: &Entry) {
     let middle = y + SAMPLE_HEIGHT / 2.0;
-    // Areas first, so that lines and markers are in front of them.
+    // Areas come first, so that lines and markers are in front of them.
     for (kind, tone) in entry.samples.iter().filter(|it| it.0 != Sample::Line && it.0 != Sample::Marker) {
         let colour = paint.tone(*tone);
         let (left, width) = (Px(x + 3.0), Px(SAMPLE_WIDTH - 6.0));
@@ -117,7 +117,7 @@ pub(crate) fn sample(canvas: &mut Canvas, paint: Paint, (x, y): (f64, f64), entr
     }
 }
 
-/// Markers of a tone: filled with an edge in the colour of the background; a cross has lines alone.
+/// Markers of a tone: filled, with an edge in the background colour; a cross consists of lines only.
 pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, d: &str) {
     let colour = paint.tone(tone);
     if palette::marker(tone) == Marker::Cross {
@@ -135,10 +135,10 @@ pub(crate) fn dash_attribute(tone: Tone) -> String {
     }
 }
 
-/// A legend in lines of a given width.
+/// A legend arranged in lines of a given width.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placed {
-    /// The upper left corner of each entry, from the upper left corner of the legend, and its text as far as it fits.
+    /// The upper left corner of each entry, relative to the upper left corner of the legend, and its text, shortened to fit.
     pub entries: Vec<(f64, f64, String)>,
     pub height: f64,
 }
@@ -146,7 +146,7 @@ pub(crate) struct Placed {
 const FONT: f64 = 12.0;
 const LINE: f64 = 18.0;
 const GAP: f64 = 6.0;
-/// More lines would leave no room for the figure: names that come later are left out.
+/// More lines would leave no room for the figure: later names are left out.
 const MOST_LINES: f64 = 5.0;
 
 pub(crate) fn placed(legend: &Legend, width: f64) -> Placed {

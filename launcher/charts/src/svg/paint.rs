@@ -1,4 +1,4 @@
-//! Colours of a drawing: as they are in a file of its own, as variables of CSS in a page.
+//! Colours of a drawing: literal in a standalone file, CSS variables in a page.
 
 use std::borrow::Cow;
 

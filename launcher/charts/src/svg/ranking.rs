@@ -1,4 +1,4 @@
-//! Values with names as bars from left to right, a line each, in the order in which they are given.
+//! Named values as horizontal bars, one line each, in the given order.
 
 use super::{
     Px, Style,
@@ -15,19 +15,19 @@ use crate::{
     ticks,
 };
 
-/// Bars with names, in groups that have a colour each. Names may have any characters.
+/// Named bars in groups with one colour each. Names may contain any characters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
     /// A name for elements and files: lower-case letters, digits and hyphens.
     pub id: String,
     pub title: String,
-    /// What the drawing shows, from what: a sentence or two.
+    /// What the drawing shows, and from which data: a sentence or two.
     pub caption: String,
-    /// The unit of the values, as that of an axis. Shares have an axis from 0 to 1, others one from 0 to the greatest value.
+    /// The unit of the values, like the unit of an axis. Shares have an axis from 0 to 1, and other values an axis from 0 to the maximum.
     pub unit: String,
     /// The names of the groups.
     pub groups: Vec<String>,
-    /// From top to bottom. A bar without a name belongs to the one above it; where there are such, each name has some room above it.
+    /// From top to bottom. A bar without a name belongs to the bar above it. If there are such bars, each name has some room above it.
     pub bars: Vec<Ranked>,
     /// A line across all bars, with its name.
     pub line: Option<(f64, String)>,
@@ -39,9 +39,9 @@ pub struct Ranked {
     pub name: String,
     /// The index of its group.
     pub group: usize,
-    /// A value that is not finite, or not above zero, has no bar.
+    /// A value that is not finite or not positive has no bar.
     pub value: f64,
-    /// What stands at its end, such as the value in words.
+    /// The text at its end, such as the value in words.
     pub note: String,
 }
 
@@ -51,16 +51,16 @@ const BAR: f64 = 11.0;
 const LINE: f64 = 16.0;
 const TITLE_LINE: f64 = 20.0;
 const CAPTION_LINE: f64 = 14.0;
-/// The room above a name where bars without names are below others.
+/// The room above a name if some bars have no name.
 const GAP: f64 = 8.0;
-/// The labels of an axis of shares are this far apart.
+/// Number of steps between the labels of an axis of shares.
 const STEPS: u32 = 4;
-/// The most labels of another axis.
+/// Maximum number of labels of any other axis.
 const MOST_LABELS: usize = 6;
-/// The most of the width that the names take.
+/// Maximum share of the width for the names.
 const MOST_NAMES: f64 = 0.4;
 
-/// The drawing as one `<svg>` element of this width, which has its title, legend and caption. Its height follows from the number of bars.
+/// The drawing as one `<svg>` element of this width, with its title, legend and caption. Its height follows from the number of bars.
 pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     let width = if width.is_finite() { width.clamp(320.0, 4000.0) } else { 760.0 };
     let (inner, paint) = (width - 2.0 * PAD, Paint(Style::Standalone));
@@ -75,7 +75,7 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     let title = text::wrapped(&ranking.title, TITLE * 1.06, inner, 2);
     let caption = text::wrapped(&ranking.caption, SMALL, inner, 4);
     let legend_top = PAD + title.len() as f64 * TITLE_LINE + 4.0;
-    // Above the bars stands the name of the line.
+    // The name of the line is above the bars.
     let top = legend_top + placed.height + 24.0;
     let places = places(&ranking.bars);
     let bottom = top + places.last().map_or(0.0, |it| it + LINE) + 4.0;
@@ -140,7 +140,7 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     canvas.finish()
 }
 
-/// Where each bar begins, below the first one.
+/// The begin of each bar, relative to the first one.
 fn places(bars: &[Ranked]) -> Vec<f64> {
     let is_grouped = bars.iter().any(|it| it.name.is_empty());
     let mut next = 0.0;
@@ -169,7 +169,7 @@ fn axis(ranking: &Ranking) -> (f64, Vec<(f64, String)>) {
     (domain.high, ticks.labels.into_iter().map(label).collect())
 }
 
-/// The drawing in words, for who cannot see it.
+/// The drawing in words, for readers who cannot see it.
 fn described(ranking: &Ranking) -> String {
     let mut sentences = vec![ranking.caption.clone()];
     if let (Some(first), Some(last)) = (ranking.bars.first(), ranking.bars.last()) {
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The height of a drawing, by its attribute.
+    /// The height of a drawing, from its attribute.
     fn height(svg: &str) -> f64 {
         svg.split(" height=\"").nth(1).and_then(|it| it.split('"').next()).unwrap().parse().unwrap()
     }
@@ -214,7 +214,7 @@ mod tests {
         assert!(svg.contains(">subject &lt;2&gt;</text>") && svg.contains(">overall 50 %</text>"), "{svg}");
         assert!(svg.contains("3 bars, from subject &lt;0&gt; (1) to subject &lt;2&gt; (0.25)."), "{svg}");
         assert_eq!(height(&draw_ranking(&ranking(&[0.5; 57]), 760.0)) - height(&svg), 54.0 * LINE);
-        // Two groups have a path of bars each: the first has two rectangles.
+        // There is one path of bars for each of the two groups: the first has two rectangles.
         let bars: Vec<&str> = svg.split("<path d=\"").filter(|it| it.contains("Z\" fill=\"#")).collect();
         assert_eq!(bars.iter().map(|it| it.matches('Z').count()).collect::<Vec<_>>(), [2, 1]);
     }

@@ -22,7 +22,7 @@ pub(crate) struct Label {
 }
 
 pub(super) const LINE: f64 = 14.0;
-/// More lines would take the room of the data. Names beyond them are left out; the description of the drawing has them.
+/// More lines would take the room of the data. Further names are left out; the description of the drawing contains them.
 pub(super) const LINES: usize = 2;
 pub(super) const MOST_LABELS: usize = 60;
 

@@ -1,7 +1,7 @@
-//! What a drawing is for, and its size.
+//! The purpose of a drawing, and its size.
 
-/// The size of a drawing in pixels. It is kept between 240 x 160 and 4000 x 4000, and a drawing whose title and legend leave no room
-/// for its data is higher.
+/// The size of a drawing in pixels. It is clamped between 240 x 160 and 4000 x 4000. If title and legend leave no room for the data, the drawing
+/// becomes higher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     pub width: f64,
@@ -15,10 +15,10 @@ impl Default for Size {
     }
 }
 
-/// What surrounds a drawing.
+/// The environment of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Nothing: the drawing has its colours, title, legend and caption.
+    /// None: the drawing contains its colours, title, legend and caption.
     Standalone,
     /// A page with `assets::STYLE`: its variables give the colours, and `html::figure` writes title, legend and caption.
     Inline,

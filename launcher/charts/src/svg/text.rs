@@ -1,6 +1,6 @@
-//! Text in a drawing: what may stand in XML, and how wide it is.
+//! Text in a drawing: which characters XML allows, and how wide it is.
 
-/// Text for an element or an attribute between double quotes: clean, and with the characters escaped that XML reserves.
+/// Text for an element or a double-quoted attribute: clean, and with XML's reserved characters escaped.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for it in clean(text).chars() {
@@ -16,8 +16,8 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// The text on one line, without control characters, without what XML forbids, and without the characters that change the direction
-/// of the text around them.
+/// The text on one line, without control characters, without characters that XML forbids, and without characters that change the direction of
+/// surrounding text.
 pub(crate) fn clean(text: &str) -> String {
     let space = |it| if matches!(it, '\n' | '\t' | '\r') { ' ' } else { it };
     text.chars().map(space).filter(|it| !it.is_control() && !hidden(*it)).collect()
@@ -45,7 +45,7 @@ fn advance(it: char) -> f64 {
     }
 }
 
-/// The text, cut to a width, with an ellipsis where it was cut. Empty where not even three characters fit.
+/// The text, cut to a width, with an ellipsis if it was cut. Empty if not even three characters fit.
 pub(crate) fn fitted(text: &str, size: f64, most: f64) -> String {
     let ellipsis = 0.9 * size;
     let (mut used, mut cut) = (0.0, None);
@@ -64,7 +64,7 @@ pub(crate) fn fitted(text: &str, size: f64, most: f64) -> String {
     text.to_owned()
 }
 
-/// The text in lines of at most this width, broken at spaces; the last of `lines` ends with an ellipsis where there is more.
+/// The text in lines of at most this width, broken at spaces. Line number `lines` ends with an ellipsis if there is more text.
 pub(crate) fn wrapped(text: &str, size: f64, most: f64, lines: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut words = text.split_whitespace();

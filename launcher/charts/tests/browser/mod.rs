@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::Command};
 
 use charts::{Size, assets, csv, html};
 
-/// Where the pointer goes in each figure, and what is shown there.
+/// Where the pointer goes in each figure, and which text appears there.
 const TIPS: [(&str, (f64, f64), Option<&str>); 9] = [
     ("ttft-over-time", (300.0, 150.0), Some("Time since start · steady · stage 2 300 s p90 353 ms p99 716 ms")),
     ("distributions", (300.0, 150.0), Some("Latency 207 ms TTFT 49% (37.4% to 60.6%)")),

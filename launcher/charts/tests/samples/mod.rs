@@ -1,4 +1,4 @@
-//! A figure of each shape, as panels of a report draw them. The values are made up by formulas, the same each time.
+//! One figure of each shape, as in the panels of a report. The values come from formulas, and are the same each time.
 
 use charts::{
     Axis, Bar, Figure, Heat, Interval, Mark, MarkAt, Place, Point, Request, Scale, Series, Shade, Shape, Tone,
@@ -8,7 +8,7 @@ pub fn all() -> Vec<Figure> {
     vec![lines(), distribution(), points(), bars(), heat(), requests(), steps(), stages(), empty()]
 }
 
-/// A number between 0 and 1 that looks random and is not.
+/// A number between 0 and 1 that looks random, but is deterministic.
 fn noise(index: usize) -> f64 {
     let it = (index as f64 * 12.9898).sin() * 43_758.545_3;
     it - it.floor()
@@ -220,7 +220,7 @@ pub fn steps() -> Figure {
     }
 }
 
-/// Eight stages, to see all colours of categories.
+/// Eight stages, to show all category colours.
 pub fn stages() -> Figure {
     let of = |stage: usize| {
         let values = (0..40)

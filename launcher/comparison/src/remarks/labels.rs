@@ -6,12 +6,12 @@ use figures::Figure;
 use super::remark::{Remark, Severity};
 use crate::figure::{depends_on, source};
 
-/// Which figures a label concerns.
+/// The figures that a label concerns.
 enum Concerns {
     All,
-    /// Those that mean something else, by the rule that objectives have.
+    /// The figures with a meaning that depends on the label, by the same rule as for objectives.
     Dependent,
-    /// A figure and those that are derived from it.
+    /// A figure and the figures derived from it.
     DerivedFrom(Figure),
 }
 
@@ -113,7 +113,7 @@ const LABELS: [Label; 12] = [
 pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
     let differs = |label: &Label| {
         let (one, two) = ((label.of)(&base.labels), (label.of)(&other.labels));
-        // An empty label was not measured: then there are no figures of it either.
+        // An empty label was not measured, so there are no figures for it either.
         if one == two || one.is_empty() || two.is_empty() {
             return None;
         }

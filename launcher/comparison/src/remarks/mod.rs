@@ -1,4 +1,4 @@
-//! What differs between two runs beside their figures: what makes the comparison wrong, and what to know of it.
+//! Differences between two runs besides their figures: what makes the comparison wrong, and what to know.
 
 mod labels;
 mod paths;
@@ -11,7 +11,7 @@ use ::document::{ReportDocument, StageDocument};
 pub use remark::{Remark, Severity};
 pub(crate) use runs::server;
 
-/// All remarks on two runs whose stages are compared in these pairs: what makes figures incomparable first.
+/// All remarks on two runs with these pairs of stages. Remarks that make figures incomparable come first.
 pub(crate) fn of_pair(
     base: &ReportDocument,
     other: &ReportDocument,
@@ -23,12 +23,12 @@ pub(crate) fn of_pair(
     });
     let mut found = runs::of_runs(base, other);
     found.extend(together(of_stages.collect(), pairs.len()));
-    // The order within a severity stays.
+    // The sort is stable: the order within a severity stays.
     found.sort_by_key(|it| it.severity);
     found
 }
 
-/// Remarks that several stages have are said once.
+/// Merges a remark that several stages have into one.
 fn together(of_stages: Vec<(&str, Vec<Remark>)>, stages: usize) -> Vec<Remark> {
     let mut found: Vec<(Remark, Vec<String>)> = Vec::new();
     for (stage, remarks) in of_stages {

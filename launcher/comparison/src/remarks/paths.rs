@@ -3,7 +3,7 @@
 use crds::wording::cut;
 use serde_json::Value;
 
-/// How many places are named.
+/// Maximum number of places that are named.
 const MOST: usize = 6;
 
 /// A place in two values.
@@ -16,7 +16,7 @@ pub(super) struct Change {
     pub(super) other: String,
 }
 
-/// The first places at which two values differ, the deepest that both have.
+/// The first places at which two values differ. Each is the deepest place that both values have.
 pub(super) fn changes(base: &Value, other: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     walk("", Some(base), Some(other), &mut found);

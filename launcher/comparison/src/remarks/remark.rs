@@ -1,11 +1,11 @@
-//! One thing that differs, and what it does to the comparison.
+//! One difference, and its effect on the comparison.
 
 use figures::{Figure, Value};
 use serde::Serialize;
 
 use crate::figure::compared;
 
-/// What a difference does to the comparison.
+/// The effect of a difference on the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
@@ -25,14 +25,14 @@ impl Severity {
     }
 }
 
-/// One thing that differs.
+/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remark {
     pub severity: Severity,
-    /// What differs: `clock`, `model`.
+    /// The subject of the difference: `clock`, `model`.
     pub label: String,
-    /// The value of the base; empty where there is none.
+    /// The value of the base; empty if there is none.
     pub base: String,
     /// The value of the other run.
     pub other: String,
@@ -47,7 +47,7 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// Of the whole run, and of all figures.
+    /// For the whole run, and for all figures.
     pub(super) fn new(
         severity: Severity,
         label: &str,
@@ -71,7 +71,7 @@ impl Remark {
         self
     }
 
-    /// Whether it makes this figure of this stage of the base incomparable.
+    /// Whether it makes this figure incomparable in this stage of the base.
     pub(crate) fn blocks(&self, figure: Value, stage: &str) -> bool {
         let concerns = |list: &[String], name: &str| list.is_empty() || list.iter().any(|it| it == name);
         self.severity == Severity::NotComparable

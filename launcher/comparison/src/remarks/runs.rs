@@ -1,4 +1,4 @@
-//! What differs between two runs as wholes.
+//! Differences between two runs as a whole.
 
 use ::document::{LoadGenTestDocument, ReportDocument, WarmUpDocument};
 use crds::{
@@ -50,7 +50,7 @@ pub(super) fn of_runs(base: &ReportDocument, other: &ReportDocument) -> Vec<Rema
     found
 }
 
-/// A measurement that does not count decides nothing.
+/// An invalid measurement decides nothing.
 fn validity(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let counts = |it: &ReportDocument| it.outcome.has_valid_figures() && !it.partial;
     let text = |it: &ReportDocument| {
@@ -93,7 +93,7 @@ fn contamination(base: &ReportDocument, other: &ReportDocument) -> Option<Remark
     (one != two).then(|| Remark::new(severity, "contamination", cut(one), cut(two), meaning))
 }
 
-/// The second run of the same texts may find them in the cache of a server that was not restarted.
+/// The second run with the same texts may find them in the cache of a server that was not restarted.
 fn same_texts(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let has_texts = |it: &ReportDocument| matches!(it.contamination.prompts.as_str(), "fresh" | "shared" | "replayed");
     let same = base.seeds == other.seeds && base.resolved_run.endpoint == other.resolved_run.endpoint;
@@ -103,7 +103,7 @@ fn same_texts(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     is_worth_it.then(|| Remark::new(Severity::Note, "prompt salt", salt.clone(), salt, meaning))
 }
 
-/// What the server says it is; `None` where it says nothing.
+/// How the server identified itself; `None` if it reported nothing.
 pub(crate) fn server(report: &ReportDocument) -> Option<String> {
     let server = report.server.as_ref()?;
     let text = |it: &document::IdentityDocument| {
@@ -145,7 +145,7 @@ fn files(report: &ReportDocument) -> String {
     if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
-/// What LoadGen says of the tests that both runs have.
+/// LoadGen's verdicts on the tests that both runs have.
 fn loadgen(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
     let (Some(base), Some(other)) = (&base.loadgen, &other.loadgen) else { return Vec::new() };
     let text = |it: &LoadGenTestDocument| {
@@ -162,7 +162,7 @@ fn loadgen(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
     pairs.map(remark).collect()
 }
 
-/// What the workloads say of requests, sampling and so on. Stages are compared one by one.
+/// Differences of the workloads in requests, sampling and so on. Stages are compared one by one.
 fn workload(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
     let rest = |it: &ReportDocument| {
         let mut workload = it.workload.clone();

@@ -1,4 +1,4 @@
-//! What differs between two stages beside their labels.
+//! Differences between two stages besides their labels.
 
 use ::document::{FiguresDocument, StageDocument, Statistics};
 use crds::figure::rate_text;
@@ -10,9 +10,9 @@ use super::{
 };
 use crate::stages::{self, shape};
 
-/// Mean lengths that differ by this share are worth a note.
+/// Mean lengths that differ by this share get a note.
 const LENGTHS_APART: f64 = 0.05;
-/// Shares of cached prompt tokens that differ by this much are worth a note.
+/// Shares of cached prompt tokens that differ by this much get a note.
 const CACHED_APART: f64 = 0.1;
 
 pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
@@ -61,7 +61,7 @@ fn length(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     (one != two).then(|| Remark::new(Severity::Note, "length", one, two, meaning))
 }
 
-/// The latencies of an overload have no one value.
+/// Under overload, a latency does not have one value.
 fn overload(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let text = |it: &StageDocument| match it.overloaded {
         Some(true) => "did not keep up",
@@ -76,7 +76,7 @@ fn overload(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
         .then(|| Remark::new(Severity::Note, "overload", text(base), text(other), meaning))
 }
 
-/// An interval assumes that nothing changes but by chance.
+/// An interval assumes that nothing changes except by chance.
 fn steady_state(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let [one, two] = [base, other].map(|it| it.uncertainty.steady_state.as_ref().map_or("", |it| it.verdict.as_str()));
     let is_unsteady = |it: &str| matches!(it, "driftingUp" | "driftingDown" | "anomaly");

@@ -1,4 +1,4 @@
-//! Whether a difference is found where there is one, and none where there is none.
+//! Whether true differences are found, and no difference is found between equal runs.
 
 use comparison::{Answer, Comparison, FigureDocument, GateRule, Run, Verdict, compare};
 use document::ReportDocument;
@@ -48,7 +48,7 @@ fn two_settings_that_differ_are_found_each_time() {
         let tpot = figure(&comparison, "tpot.mean");
         let [low, high] = tpot.interval_percent.unwrap();
         assert!(low > 5.0 && high < 15.0 && (tpot.percent.unwrap() - 10.0).abs() < 2.0, "{tpot:?}");
-        // The other way round it is better.
+        // In the opposite direction, it is better.
         let back = pair(&run(slower, 2 * seed + 1), &run(Server::default(), 2 * seed));
         assert_eq!(figure(&back, "tpot.mean").verdict, Verdict::Better);
     }
@@ -75,12 +75,12 @@ fn what_has_no_interval_cannot_be_decided() {
     assert_eq!((itl.verdict, itl.interval), (Verdict::CannotBeDecided, None));
     assert!(itl.why.contains("use TPOT") && itl.difference.unwrap() > 15.0, "{itl:?}");
 
-    // Too few requests, as the report says.
+    // Too few requests, according to the report.
     let comparison = pair(&run_of(Server::default(), 20, 1), &run(Server::default(), 2));
     let ttft = figure(&comparison, "ttft.p99");
     assert!(ttft.verdict == Verdict::CannotBeDecided && ttft.why.starts_with("A: too few for p99"), "{ttft:?}");
 
-    // Of both the same reason is said once.
+    // If both runs have the same reason, it appears once.
     let comparison = pair(&run_of(Server::default(), 20, 1), &run_of(Server::default(), 20, 2));
     assert!(figure(&comparison, "ttft.p99").why.starts_with("too few for p99"));
 }
@@ -234,11 +234,11 @@ fn a_server_that_does_not_keep_up_is_worse_than_one_that_does() {
     let both = pair(&overloaded, &overloaded);
     let it = figure(&both, "ttft.mean");
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");
-    // Nothing is known of a report of an earlier release: the interval decides.
+    // A report of an earlier release does not contain the state: the interval decides.
     steady.stages[0].overloaded = None;
     let it = figure(&pair(&steady, &overloaded), "ttft.mean").clone();
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");
-    // An interval that allows anything is no finding.
+    // A very wide interval is no finding.
     overloaded.stages[0].overloaded = Some(false);
     let it = figure(&pair(&steady, &overloaded), "ttft.mean").clone();
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");
@@ -271,7 +271,7 @@ fn stages_match_by_name_and_load() {
         change(&mut report);
         report
     };
-    // One stage of a run of several is named, the others are told.
+    // The only stage of one run matches by its name. The other stages are reported as unmatched.
     let comparison = pair(&base, &two(&|_| {}));
     let [only] = &comparison.pairs[0].unmatched[..] else { panic!("{:?}", comparison.pairs[0].unmatched) };
     assert_eq!(
@@ -288,7 +288,7 @@ fn stages_match_by_name_and_load() {
     let unmatched = &comparison.pairs[0].unmatched;
     assert_eq!(unmatched.len(), 2, "{unmatched:?}");
     assert!(unmatched.iter().all(|it| it.why.contains("another load")), "{unmatched:?}");
-    // A longer stage is the same one.
+    // A longer stage still matches.
     let longer = two(&|it| {
         let longer = run_of(Server::default(), 1_500, 3).stages[0].load.clone();
         it.stages[1].load = longer;

@@ -1,4 +1,4 @@
-//! What a gate lets pass.
+//! Which comparisons pass a gate.
 
 use comparison::{Gate, GateOutcome, GateRule};
 use document::ReportDocument;
@@ -22,7 +22,7 @@ fn a_gate_fails_on_what_is_worse_and_on_nothing_else() {
     let failed = gate(&base, &slower, None, &[]);
     assert_eq!(failed.outcome, GateOutcome::Regression);
     assert!(failed.reasons.iter().any(|it| it.starts_with("B, stage r10: TPOT mean is worse: +")), "{failed:?}");
-    // Better is no regression.
+    // An improvement is no regression.
     assert_eq!(gate(&slower, &base, None, &[]).outcome, GateOutcome::Passed);
 }
 
@@ -55,7 +55,7 @@ fn a_worsening_that_is_not_ruled_out_is_inconclusive_and_stated() {
     let told = format!("{}: may be {:.1} % worse", largest.figure, (largest.percent * 10.0).ceil() / 10.0);
     let named = found.reasons.iter().find(|it| it.starts_with(&told)).unwrap_or_else(|| panic!("{found:?}"));
     assert!(largest.percent > 1.0 && (named.contains("stages of about") || named.contains("--repeat")), "{named}");
-    // A server that answers in a third of the time is faster, with few requests too.
+    // A server that answers in a third of the time is faster, even with few requests.
     let fast = Server { prefill_ms: 20.0, token_ms: 7.0, ..Server::default() };
     let faster = gate(&few(1), &run_of(fast, 40, 2), Some(1.0), &["latency.mean"]);
     let certain = faster.largest_not_ruled_out.as_ref().is_some_and(|it| it.percent < -30.0);
@@ -75,7 +75,7 @@ fn named_figures_alone_decide_and_have_to_be_decided() {
         missing.outcome == GateOutcome::Inconclusive && missing.reasons[0].contains("neither run has"),
         "{missing:?}"
     );
-    // A regression decides before what is undecided.
+    // A regression takes precedence over undecided figures.
     assert_eq!(gate(&base, &slower, None, &["itl.p99", "tpot.mean"]).outcome, GateOutcome::Regression);
 }
 

@@ -1,4 +1,4 @@
-//! What makes a comparison wrong is said, and decides nothing.
+//! A difference that makes a comparison wrong is reported, and then nothing is decided.
 
 use comparison::{Remark, Severity, Verdict};
 use document::ReportDocument;
@@ -9,7 +9,7 @@ use crate::{
     queue::{Server, run},
 };
 
-/// The remark with this label on a pair whose second run is changed.
+/// The remark with this label on a pair with a changed second run.
 #[track_caller]
 fn remark(label: &str, change: &dyn Fn(&mut ReportDocument)) -> Remark {
     let (base, mut other) = (run(Server::default(), 1), run(Server::default(), 2));
@@ -17,7 +17,7 @@ fn remark(label: &str, change: &dyn Fn(&mut ReportDocument)) -> Remark {
     let comparison = pair(&base, &other);
     let found = comparison.pairs[0].remarks.iter().find(|it| it.label == label);
     let found = found.unwrap_or_else(|| panic!("no {label} in {:?}", comparison.pairs[0].remarks)).clone();
-    // What cannot be compared is not decided; the rest is.
+    // Incomparable figures are undecided; the rest is decided.
     for it in figures(&comparison) {
         let concerns = found.figures.is_empty() || found.figures.contains(&it.figure);
         let is_blocked = it.why == format!("not comparable: {label}");
@@ -125,7 +125,7 @@ fn the_same_texts_on_one_target_are_said() {
     assert!(labels(&base, &other).contains(&"prompt salt".to_owned()));
     other.resolved_run.endpoint = crds::resolve::Endpoint::Url("http://other".into());
     assert!(!labels(&base, &other).contains(&"prompt salt".to_owned()));
-    // A second run of the same profile has another seed and salt, and no more.
+    // A second run of the same profile differs only in seed and salt.
     let found = labels(&base, &run(Server::default(), 2));
     assert!(found.iter().all(|it| it == "seed" || it == "steady state"), "{found:?}");
 }
@@ -171,7 +171,7 @@ fn the_verdicts_of_loadgen_stand_side_by_side() {
     let found = comparison.pairs[0].remarks.iter().find(|it| it.label == "LoadGen test Performance").unwrap();
     assert_eq!((found.severity, found.base.as_str()), (Severity::Note, "VALID, 98.5 samples/s, 985 tokens/s"));
     assert_eq!(found.other, "INVALID, 40 samples/s, 400 tokens/s");
-    // One run alone has no other to stand beside.
+    // A remark needs a value from both runs.
     let alone = pair(&with(1, "VALID", 98.5), &run(Server::default(), 2));
     assert!(alone.pairs[0].remarks.iter().all(|it| !it.label.starts_with("LoadGen test")));
 }

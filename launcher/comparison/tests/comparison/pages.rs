@@ -28,7 +28,7 @@ fn the_markdown_of_a_comparison() {
     insta::assert_snapshot!(markdown(&compared()));
 }
 
-/// What a run scored, against a limit of 60.
+/// The score of a run, with a limit of 60.
 fn scored(percent: f64, verdict: AccuracyVerdict, missing: &[&str]) -> Option<Accuracy> {
     let figure = |name: &str, value: f64| AccuracyFigure { name: name.into(), value, text: value.to_string() };
     let not_computed = missing.iter().map(|it| NotComputed { figure: (*it).into(), reason: "no token ids".into() });
@@ -82,7 +82,7 @@ fn accuracy_stands_side_by_side_where_a_run_was_scored() {
     }
     let json = serde_json::to_value(&comparison).unwrap();
     assert_eq!(json["runs"][1]["accuracy"], serde_json::to_value(&other.accuracy).unwrap());
-    // One of both is enough, and neither is no table.
+    // The score of one run is enough for a table. Without any score, there is no table.
     base.accuracy = None;
     assert_eq!(cells(&text(&pair(&base, &other)), "gen_num"), ["gen_num", "-", "8"]);
     other.accuracy = None;
@@ -105,7 +105,7 @@ fn the_json_names_format_and_verdicts() {
     assert_eq!((&tpot["verdict"], &tpot["better"], &tpot["unit"]), (&"worse".into(), &"down".into(), &"ms".into()));
     assert!(tpot["interval"][0].as_f64() > Some(0.0) && tpot["base"]["low"].is_f64(), "{tpot}");
     assert_eq!((&json["gate"]["outcome"], &json["gate"]["percent"]), (&"regression".into(), &5.0.into()));
-    // Every key is explained.
+    // The documentation explains every key.
     let documentation = include_str!("../../../../docs/compare.md");
     let mut keys = std::collections::BTreeSet::new();
     collect(&json, &mut keys);

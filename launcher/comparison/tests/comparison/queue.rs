@@ -1,4 +1,4 @@
-//! Runs on a server with a queue, request by request: drawn arrivals and times, and no clock.
+//! Runs on a server with a queue, request by request. Arrivals and times are random, and there is no clock.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const OSL: u32 = 12;
 /// Requests per second.
 const RATE: f64 = 10.0;
 
-/// A server with some slots, each of which serves one request at a time.
+/// A server with some slots. Each serves one request at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     pub slots: usize,
@@ -39,7 +39,7 @@ impl Default for Server {
 struct Random(u64);
 
 impl Random {
-    /// From above 0 to 1.
+    /// Uniform, above 0 and at most 1.
     fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
@@ -104,7 +104,7 @@ fn record(number: u64, [due, first, last, token]: [f64; 4], fails: bool) -> (Req
     (record, WireTally { gaps: gaps.into_iter().collect(), reads: u64::from(OSL), ..WireTally::default() })
 }
 
-/// The report of a run of `count` requests at 10 a second.
+/// The report of a run of `count` requests at 10 per second.
 pub fn run_of(server: Server, count: u64, seed: u64) -> ReportDocument {
     let mut fixture = Fixture::of_one_stage();
     fixture.requests = requests(server, count, seed);
@@ -117,7 +117,7 @@ pub fn run_of(server: Server, count: u64, seed: u64) -> ReportDocument {
     fixture.report(&fixture.analyse()).document().unwrap()
 }
 
-/// `count` requests with Poisson arrivals, 10 a second.
+/// `count` requests with Poisson arrivals at 10 per second.
 pub fn stage(count: u64) -> Stage {
     let load = Load::Open {
         arrivals: Arrivals::ConditionedPoisson,

@@ -1,5 +1,5 @@
-//! Runs of the load engine against the simulated server, on a paused clock: the whole way from the schedule to the report, without the noise
-//! of this machine.
+//! Runs of the load engine against the simulated server, on a paused clock: the full path from the schedule to the report, without the noise of
+//! this machine.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use crate::{
     fixture::Fixture,
 };
 
-/// Pairs of runs on equal servers, and pairs on different ones: fewer, because a test in debug should not take a minute.
+/// Number of pairs of runs on equal servers, and on different servers. The latter are fewer, because a debug test should not take a minute.
 const EQUAL: u64 = 20;
 const DIFFERENT: u64 = 10;
-/// Requests of a run, 10 a second.
+/// Requests per run, at 10 per second.
 const REQUESTS: u64 = 300;
 
 fn server(seed: u64) -> SimOptions {
     SimOptions { model: "m".into(), seed: Seed(seed), ..SimOptions::preset(SimulatorPreset::Gpu) }
 }
 
-/// A server whose steps take a fifth longer.
+/// A server with steps that take a fifth longer.
 fn slower(seed: u64) -> SimOptions {
     let mut options = server(seed);
     options.costs.base = options.costs.base.mul_f64(1.2);

@@ -1,7 +1,7 @@
 //! Reads a data set that is an Apache Parquet file.
 //!
-//! Only the pages of the wanted columns are read, one after the other. They are decompressed in `pages`, which bounds them and is
-//! written in Rust down to the last codec.
+//! Only the pages of the wanted columns are read, in sequence. `pages` decompresses them within bounds, with codecs written entirely in
+//! Rust.
 
 mod pages;
 mod row_budget;
@@ -28,12 +28,12 @@ use super::{DataSetError, label::Label, sink::RowSink};
 use pages::RowGroup;
 use schema::SchemaProblem;
 
-/// The most columns that are read, counting each field of an object.
+/// Maximum columns that are read, counting each field of an object.
 const MAX_COLUMNS: usize = 64;
 
 /// Reads the rows of a file.
 pub(super) fn read<S: RowSink>(sink: &mut S, file: File) -> Result<(), DataSetError> {
-    // The library panics on some damaged files. What ends the process is checked before.
+    // The library panics on some damaged files. Faults that would abort the process are checked before.
     let read = catch_unwind(AssertUnwindSafe(|| read_file(sink, file)));
     let damaged = |sink: &S, error: &str| {
         let row = sink.offered();
@@ -110,7 +110,7 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
                 return Err(Problem::Refused(what));
             }
         }
-        // One row at a time: values of some encodings are copies, each as long as a page.
+        // One row at a time: values in some encodings are copies, each as long as a page.
         for row in TreeBuilder::new().with_batch_size(1).as_iter(Arc::clone(&projection), &group)? {
             let mut row = object(&row?);
             let label: Vec<Value> = labels.iter().filter_map(|it| row.get(columns[*it]).cloned()).collect();
@@ -128,8 +128,8 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The places of the columns that are the labels of rows, by what pandas wrote into the file: `{"index_columns": ["__index_level_0__"], ...}`. An
-/// entry that is an object describes labels that are counted.
+/// The positions of the columns with row labels, from pandas' metadata in the file: `{"index_columns": ["__index_level_0__"], ...}`. An
+/// entry that is an object describes consecutive numbers.
 fn index_columns(notes: Option<&Vec<KeyValue>>, columns: &[&str]) -> Vec<usize> {
     let notes = notes.and_then(|it| it.iter().find(|it| it.key == "pandas"));
     let notes = notes.and_then(|it| serde_json::from_str::<Value>(it.value.as_deref()?).ok()).unwrap_or_default();

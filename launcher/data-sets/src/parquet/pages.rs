@@ -1,7 +1,7 @@
-//! The pages of a Parquet file: reads them, and decompresses each within bounds.
+//! Reads the pages of a Parquet file, and decompresses each page within bounds.
 //!
-//! The library would decompress a page without a bound on its size, and zstd with code that is not Rust. So it is told that no column
-//! is compressed, and gets pages that already are as they were before their compression.
+//! The library would decompress a page without a size limit, and zstd with code that is not Rust. So this module marks all columns as
+//! uncompressed, and passes decompressed pages to the library.
 
 use std::{
     fs::File,
@@ -26,26 +26,26 @@ use super::{
     row_budget::{self, RowBudget},
 };
 
-/// The most bytes of a page: as many as of a row.
+/// Maximum bytes per page: the same as per row.
 const MAX_PAGE: usize = 64 << 20;
-/// The most bytes of the pages of all columns. A column keeps a dictionary and one other page.
+/// Maximum bytes of the pages of all columns. A column keeps a dictionary and one other page.
 const MAX_PAGES: usize = 1 << 30;
-/// The most values of a page, and of a column in a group of rows. A run of equal values takes a few bytes in a file.
+/// Maximum values per page, and per column in a row group. A run of equal values takes a few bytes in a file.
 const MAX_PAGE_VALUES: u32 = 16 << 20;
 const MAX_COLUMN_VALUES: u64 = 128 << 20;
 
-/// A group of rows whose pages are decompressed here.
+/// A row group with pages that are decompressed here.
 pub(super) struct RowGroup<'a> {
     file: Arc<File>,
     metadata: &'a RowGroupMetaData,
-    /// The most bytes of a page.
+    /// Maximum bytes of a page.
     most_page: usize,
-    /// The most bytes of memory for a row of a repeated column.
+    /// Maximum bytes of memory for a row of a repeated column.
     most_row: u64,
 }
 
 impl<'a> RowGroup<'a> {
-    /// `wanted` says whether a column is read.
+    /// `wanted`: whether to read a column.
     pub(super) fn new(
         file: Arc<File>,
         metadata: &'a RowGroupMetaData,
@@ -115,7 +115,7 @@ struct Pages {
     codec: Compression,
     /// Values in the pages so far.
     values: u64,
-    /// The most bytes of a page.
+    /// Maximum bytes of a page.
     most: usize,
     /// For a repeated column.
     budget: Option<RowBudget>,
@@ -218,7 +218,7 @@ impl Pages {
     }
 }
 
-/// The repetition levels of a page of the first version, which begin with their length.
+/// The repetition levels of a version 1 page, which begin with their length.
 fn levels(page: &[u8]) -> Option<&[u8]> {
     let (length, rest) = page.split_first_chunk()?;
     rest.get(..u32::from_le_bytes(*length) as usize)
@@ -230,7 +230,7 @@ pub(super) fn external(what: impl Into<String>) -> ParquetError {
     ParquetError::External(io::Error::other(what.into()).into())
 }
 
-/// Appends what a page holds, of at most `most` bytes.
+/// Appends the decompressed content of a page, at most `most` bytes.
 fn decompress(codec: Compression, page: &[u8], to: &mut Vec<u8>, most: usize) -> Result<()> {
     match codec {
         Compression::GZIP(_) => read_all(decompressed(page, Some(compression::Compression::Gzip)), to, most),
@@ -248,7 +248,7 @@ fn decompress(codec: Compression, page: &[u8], to: &mut Vec<u8>, most: usize) ->
     }
 }
 
-/// A block does not hold its length, so that the space for it is doubled until it is enough.
+/// A block does not contain its decompressed length, so the buffer is doubled until it is large enough.
 fn lz4(page: &[u8], to: &mut Vec<u8>, most: usize) -> Result<()> {
     let start = to.len();
     let mut space = page.len().saturating_mul(4).max(1 << 10).min(most);

@@ -1,5 +1,5 @@
-//! Bounds the memory of one row. A repeated column may name one long value of its dictionary many times in a few bytes, and the library
-//! copies it each time.
+//! Bounds the memory of one row. A repeated column may refer to one long dictionary value many times in a few bytes, and the library copies
+//! the value each time.
 
 use bytes::Buf as _;
 use parquet::{
@@ -10,7 +10,7 @@ use parquet::{
 
 use super::pages::external;
 
-/// The most bytes of memory for a row, over all its repeated columns.
+/// Maximum bytes of memory for a row, over all its repeated columns.
 pub(super) const MAX_ROW: u64 = 512 << 20;
 /// Bytes that a value needs besides its own, in a list and in an object of a list.
 const IN_LIST: u64 = 128;
@@ -18,9 +18,9 @@ const IN_OBJECT: u64 = 1 << 10;
 /// The parts of the path to a list's own value: the column, the list and the element.
 const LIST_PARTS: usize = 3;
 
-/// What the rows of a repeated column need. The bound is not exact: each value of a dictionary counts as its longest one.
+/// The memory that the rows of a repeated column need. The bound is not exact: each value of a dictionary counts as its longest value.
 pub(super) struct RowBudget {
-    /// The most bytes of a row of this column.
+    /// Maximum bytes per row in this column.
     most: u64,
     /// Bits of a repetition level.
     width: u32,
@@ -35,7 +35,7 @@ pub(super) struct RowBudget {
 }
 
 impl RowBudget {
-    /// `None`: each row has one value, which is as long as its page at most.
+    /// `None`: each row has one value, which is at most as long as its page.
     pub(super) fn new(column: &ColumnDescriptor, most: u64) -> Option<RowBudget> {
         let levels = u16::try_from(column.max_rep_level()).ok().filter(|it| *it > 0)?;
         Some(RowBudget {
@@ -62,7 +62,7 @@ impl RowBudget {
         }
     }
 
-    /// Takes a page with this number of values and these repetition levels; `None`: their encoding is not known.
+    /// Processes a page with this number of values and these repetition levels; `None`: their encoding is unknown.
     ///
     /// # Errors
     /// A row would need too much memory.
@@ -70,7 +70,7 @@ impl RowBudget {
         let length = page.len() as u64;
         let (of_value, of_page) = match encoding {
             Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => (self.longest, 0),
-            // A value may repeat the one before it.
+            // A value may share a prefix with the value before it.
             Encoding::DELTA_BYTE_ARRAY => (length, 0),
             _ => (0, length),
         };
@@ -102,12 +102,12 @@ impl RowBudget {
     }
 }
 
-/// Runs of repetition levels: how many, and whether each begins a row. They are runs of one level, or groups of eight.
+/// Runs of repetition levels: their lengths, and whether each level begins a row. A run has one level, or consists of groups of eight.
 struct Runs<'a> {
     bytes: &'a [u8],
     /// Bits of a level.
     width: u32,
-    /// Levels of groups of eight that are left, and the first bit of the next one.
+    /// Remaining levels in groups of eight, the position of the next bit, and the bytes.
     group: Option<(u64, u64, &'a [u8])>,
 }
 

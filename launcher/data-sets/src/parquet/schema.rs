@@ -1,14 +1,14 @@
 //! Checks the schema of a Parquet file before the library reads it. The library reads groups by recursion and reserves memory for the
 //! stated number of their fields, so that a small file could end the process.
 //!
-//! The schema is a list in Thrift's compact encoding: each group is followed by its fields. The library reads a value by the number of
-//! its field, and not by the type that the file states; a field with another type than the format's is therefore refused.
+//! The schema is a list in Thrift's compact encoding: each group is followed by its fields. The library reads a value by its field number,
+//! not by the type in the file. A field with a type that differs from the format's is therefore refused.
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 
-/// The most bytes of the footer, which holds the schema and the place of each column. The library needs many times as many.
+/// Maximum bytes of the footer, which contains the schema and the position of each column. The library needs many times this memory.
 const MAX_FOOTER: u64 = 16 << 20;
-/// The deepest group, the most columns and groups, and the most bytes of a name. The library keeps the whole path of each column.
+/// Maximum depth of groups, maximum columns and groups, and maximum bytes of a name. The library keeps the whole path of each column.
 const MAX_DEPTH: usize = 64;
 const MAX_ELEMENTS: u64 = 10_000;
 const MAX_NAME: usize = 512;
@@ -92,7 +92,7 @@ fn refused(what: String) -> SchemaProblem {
     SchemaProblem::Refused(what)
 }
 
-/// The bytes of the footer; `None` if the file cannot be read, or does not end with a footer that is not encrypted.
+/// The bytes of the footer; `None` if the file cannot be read, or has no unencrypted footer at its end.
 fn footer(file: &File) -> Result<Option<Vec<u8>>, SchemaProblem> {
     let Some((start, length)) = place_of_footer(file).ok().flatten() else { return Ok(None) };
     if length > MAX_FOOTER {
@@ -114,7 +114,7 @@ fn place_of_footer(file: &File) -> io::Result<Option<(u64, u64)>> {
     Ok(end.checked_sub(length).filter(|_| magic == *b"PAR1").map(|start| (start, length)))
 }
 
-/// What is checked of a column or group.
+/// The checked properties of a column or group.
 #[derive(Default)]
 struct Element {
     children: u64,
@@ -137,7 +137,7 @@ enum Structure {
     Empty,
 }
 
-/// The type of a field of a structure, and what it holds; `None`: the library does not know the field, and skips it.
+/// The type of a field in a structure, and its content; `None`: the library does not know the field, and skips it.
 fn wanted(of: Structure, field: i16) -> Option<(u8, Structure)> {
     let value = |kind| Some((kind, Structure::Empty));
     let structure = |it| Some((types::STRUCT, it));
@@ -187,7 +187,7 @@ impl Thrift<'_> {
         Err(SchemaProblem::Damaged)
     }
 
-    /// The distance to the last field and the type. No field of the format is so far from the last one that its number follows.
+    /// The difference to the last field number, and the type. In this format the difference is never so large that an explicit number follows.
     fn field(&mut self) -> Result<(i16, u8), SchemaProblem> {
         match self.byte()? {
             header if header & 0xf == types::STOP => Ok((0, types::STOP)),
@@ -203,7 +203,7 @@ impl Thrift<'_> {
         Ok((count, header & 0xf))
     }
 
-    /// Reads a structure, the number of fields and the name of a column among it. The recursion ends: no structure holds itself.
+    /// Reads a structure, including the number of fields and the name of a column. The recursion ends, because no structure contains itself.
     fn structure(&mut self, of: Structure, element: &mut Element) -> Result<(), SchemaProblem> {
         let mut field = 0_i16;
         loop {
@@ -251,7 +251,7 @@ impl Thrift<'_> {
             }
             types::LIST | types::SET => {
                 let (count, kind) = self.list()?;
-                // Each value has a byte or more, except for booleans, which no schema holds.
+                // Each value takes at least one byte, except booleans, which no schema contains.
                 if count > self.0.len() as u64 || matches!(kind, types::TRUE | types::FALSE) {
                     return Err(SchemaProblem::Damaged);
                 }

@@ -9,7 +9,7 @@ use workload_profiles::workload::{ChatRendering, FileSource};
 use super::*;
 
 const TOKENIZER: &[u8] = include_bytes!("../../../tokenizer/tests/fixtures/byte-level.json");
-/// Writes the roles and the texts, as models do, and refuses what is said by a critic.
+/// Writes the roles and the texts, like models' templates do, and refuses a critic's messages.
 const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}{% if m.content == 'no' %}{{ raise_exception('be polite') }}{% endif %}\
                         <{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<answer>{% endif %}\
                         {% if style is defined %}{{ style }}{% endif %}";

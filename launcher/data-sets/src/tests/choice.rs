@@ -1,4 +1,4 @@
-//! What is sent of a conversation, which rows pass a filter, and their order.
+//! Which part of a conversation is sent, which rows pass a filter, and their order.
 
 use std::collections::BTreeSet;
 

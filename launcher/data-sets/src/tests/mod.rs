@@ -208,7 +208,7 @@ fn a_pipe_is_not_read_behind_the_last_row() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe.jsonl");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    // Opened for both, so that opening does not wait, and that the pipe has a writer as long as the test runs.
+    // Opened for reading and writing, so that opening does not block, and so that the pipe has a writer as long as the test runs.
     let mut writer = File::options().read(true).write(true).open(&path).unwrap();
     io::Write::write_all(&mut writer, format!("{{\"{}\": [1]}}\n", PromptColumn::from_form(IDS).name).as_bytes())
         .unwrap();

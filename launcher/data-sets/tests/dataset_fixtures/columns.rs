@@ -42,7 +42,7 @@ fn assert_rows(path: &Path, expected: &Value) {
     assert_eq!(read.file.bytes, Some(fs::metadata(path).unwrap().len()), "{what}");
 }
 
-/// Whether a file has rows that are not those of the other files of its part.
+/// Files with rows that differ from the other files in their part.
 const OTHERS: [&str; 3] = ["openai_messages.jsonl", "sharegpt.json", "single_object.json"];
 
 #[test]
@@ -66,7 +66,7 @@ fn json_has_its_rows_in_every_shape() {
     say(&format!("json: {compared} files compared, {refused} damaged ones refused"));
 }
 
-/// A file of the project's own or of the given folder, if it is there.
+/// A project file, or a file from the given folder, if it exists.
 fn file(name: &str) -> Option<PathBuf> {
     let path = folder().join(name);
     if !path.exists() {
@@ -103,7 +103,7 @@ fn csv_has_its_rows() {
     say(&format!("csv: {compared} files compared"));
 }
 
-/// What the reader of Parquet gives as null: no prompt consists of it.
+/// Columns that the Parquet reader returns as null: no prompt has these types.
 const UNREAD: [&str; 3] = ["bin", "ts", "dec"];
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{assert_equal, folder, json as json_of, say};
 
-/// The questions of a file, with four choices and the place of the right one, as the fixtures have them.
+/// The questions of a file, with four choices and the index of the right one, in the format of the fixtures.
 fn questions(path: &Path) -> Vec<Value> {
     let names = ["question", "subject", "choices", "answer", "A", "B", "C", "D"];
     let wanted: Vec<&[&str]> = names.iter().map(std::slice::from_ref).collect();

@@ -1,4 +1,4 @@
-//! Files that pandas, numpy and others wrote, and what they hold.
+//! Files that pandas, numpy and others wrote, and their content.
 //!
 //! `DATASET_FIXTURES=DIR cargo test -p data-sets --test tests dataset_fixtures::` compares with any folder of that layout in place of the project's own;
 //! either way it says on stderr how many files it compared, and which it did not.
@@ -28,12 +28,12 @@ fn folder() -> PathBuf {
     }
 }
 
-/// Past the test harness, which keeps what a passing test prints.
+/// Bypasses the test harness, which hides the output of passing tests.
 fn say(text: &str) {
     writeln!(io::stderr().lock(), "{text}").unwrap();
 }
 
-/// The files of a part of the folder, in order; none where the part is missing, which is said.
+/// The files of a part of the folder, in order; none if the part is missing, which is reported.
 fn files(part: &str) -> Vec<PathBuf> {
     let path = folder().join(part);
     let Ok(entries) = fs::read_dir(&path) else {

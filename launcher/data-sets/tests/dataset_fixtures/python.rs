@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{assert_equal, files, folder, json as json_of, name, say};
 
-/// A value in the form of the fixtures, which say what JSON cannot.
+/// A value in the fixtures' form, which expresses what JSON cannot.
 fn exact(cell: &Cell<'_>) -> Value {
     match cell {
         Cell::Big(digits) => json!({ "$int": digits }),
@@ -70,7 +70,7 @@ fn assert_pickle(bytes: &[u8], expected: &Value, what: &str) {
     }
 }
 
-/// Compares the plain pickles of a part with what is expected of them.
+/// Compares the plain pickles of a part with their expected values.
 fn assert_pickles(part: &str) {
     let (mut compared, mut packed) = (0, 0);
     for path in files(part) {
@@ -96,12 +96,12 @@ fn optional_pickles_hold_what_python_reads() {
     assert_pickles("pickle-optional");
 }
 
-/// What comes of a file that may be hostile.
+/// The result of reading a file that may be hostile.
 fn read(bytes: &[u8]) -> Result<usize, Problem> {
     Pickle::read(bytes)?.table().map(|it| it.rows())
 }
 
-/// The most memory that this process had at once, in bytes.
+/// The peak memory of this process, in bytes.
 fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
@@ -127,7 +127,7 @@ fn hostile_pickles_are_refused() {
     say(&format!("hostile-pickle: {refused} files refused, with {more} bytes more of memory"));
 }
 
-/// Bytes are text in what is expected of arrays.
+/// The fixtures of arrays contain bytes as text.
 fn of_array(cell: &Cell<'_>) -> Value {
     match cell {
         Cell::List(list) => (0..list.len()).map(|it| of_array(&list.get(it).unwrap())).collect(),

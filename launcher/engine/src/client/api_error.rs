@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::lenient_json::{BYTE_ORDER_MARK, repair};
 
-/// The longest error text that is kept, in characters.
+/// Maximum length of a stored error text, in characters.
 const MAX_ERROR: usize = 200;
 
 /// The error of a server: its type and message, shortened, and its code if that is an HTTP status.
@@ -33,14 +33,14 @@ impl ApiError {
             (None, Some(kind), Some(message)) => format!("{kind}: {message}"),
             (None, kind, message) => kind.or(message).unwrap_or_default().to_owned(),
         };
-        // Some servers write the status as a string, others write a word of their own.
+        // Some servers write the status as a string; others write a code of their own.
         let code = error.get("code").and_then(|it| it.as_u64().or_else(|| it.as_str()?.parse().ok()));
         let code = code.and_then(|it| u16::try_from(it).ok());
         ApiError { text: first_line(&text), code: code.filter(|it| (400..600).contains(it)) }
     }
 }
 
-/// The first line, shortened to [`MAX_ERROR`] characters: the rest may repeat what was sent.
+/// The first line, shortened to [`MAX_ERROR`] characters. The rest may repeat the request.
 pub fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(MAX_ERROR) {

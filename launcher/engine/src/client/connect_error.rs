@@ -1,4 +1,4 @@
-//! Tells why no connection was made: a fault of the target, or of the launcher's machine. Pure.
+//! Finds out why no connection was made: a fault of the target, or of the launcher's machine. Pure.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use rustix::io::Errno;
 use super::{failure::Failure, tls};
 use measurement::record::Cause;
 
-/// A failure of the launcher's machine, or else of the target.
+/// Why no connection was made: a fault of the launcher's machine if it is known to be one, else a fault of the target.
 pub(super) fn connect_failure(url: &str, error: &io::Error) -> Failure {
     match own_failure(error) {
         Some(failure) => failure,
         None => {
             let cause = if tls::is_tls_error(error) { Cause::Tls } else { Cause::from_io(error) };
-            // The remedy comes before the long text of the library, which may be shortened.
+            // The remedy comes before the library's long text, which may be shortened.
             let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
             Failure::connection(cause, &format!("cannot connect to {url}: {why}{error}"))
         }

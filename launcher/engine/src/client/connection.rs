@@ -1,4 +1,4 @@
-//! [I/O] What carries one request to the target: an HTTP/1.1 connection, or a stream of an HTTP/2 connection.
+//! [I/O] The carrier of one request: an HTTP/1.1 connection, or a stream of an HTTP/2 connection.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,12 +26,12 @@ impl Connection {
         }
     }
 
-    /// Whether it is a connection of HTTP/1.1 that has carried an answer.
+    /// Whether it is an HTTP/1.1 connection that has carried an answer.
     pub(super) fn was_used(&self) -> bool {
         matches!(self, Connection::Http1(it) if it.was_used())
     }
 
-    /// The timestamps of its reads, which the requests of an HTTP/2 connection share.
+    /// The timestamps of its reads. The requests of an HTTP/2 connection share them.
     pub(super) fn reads(&self) -> &Arc<IoTimestamps> {
         match self {
             Connection::Http1(it) => it.timestamps(),
@@ -39,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// When bytes last arrived, and the number of that read.
+    /// When bytes last arrived, and the number of the read that returned them.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         self.reads().last_read()
     }
@@ -52,8 +52,8 @@ impl Connection {
         }
     }
 
-    /// Waits for the next bytes of the body and calls `take` with each piece, its time and the number of the read that
-    /// brought it. Returns `false` when the body has ended.
+    /// Waits for the next bytes of the body. Calls `take` with each piece, its time and the number of its read. Returns `false` when the body
+    /// has ended.
     pub(super) async fn next(&mut self, take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         match self {
             Connection::Http1(it) => it.next(take).await,

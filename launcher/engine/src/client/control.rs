@@ -6,24 +6,24 @@ use http::{HeaderValue, Method, header::CONTENT_TYPE};
 use super::{Client, Target, api_error::ApiError, exchange::Fetched};
 use clock::Clock;
 
-/// The longest answer, in bytes.
+/// Maximum length of an answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
-    /// The server has no such endpoint: it was not started with what has it.
+    /// The server has no such endpoint: it was started without the feature.
     #[error("the server has no {path}")]
     NotThere { path: &'static str },
-    /// It refused.
+    /// The server refused the call.
     #[error("{path} was refused: {message}")]
     Refused { path: &'static str, message: String },
-    /// No complete answer came, or not the one that such an endpoint gives.
+    /// No complete answer came, or the answer has the wrong form for this endpoint.
     #[error("{path} has no answer: {message}")]
     NoAnswer { path: &'static str, message: String },
 }
 
-/// Calls an endpoint. `path` may end in a query. `body`: JSON, or nothing. Returns the body of the answer, of at most 64 KiB.
+/// Calls an endpoint. `path` may end in a query. `body`: JSON, or empty. Returns the body of the answer, at most 64 KiB.
 pub(super) async fn call(
     target: &Target,
     method: Method,

@@ -20,56 +20,55 @@ use super::{
 use clock::TimedOut;
 use measurement::record::{Cause, ListIndex, RequestOutcome};
 
-/// How long the end of a body may take once the answer is complete. After that the connection is not used again.
+/// How long the end of a body may take once the answer is complete. After this time the connection is not reused.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the head of the first answer may take before a lack of files is suspected.
+/// How long the head of the first answer may take. After this time the client suspects that the process lacks file descriptors.
 const FILES_TIMEOUT: Duration = Duration::from_secs(1);
 /// If a server closed a connection while it was idle, the next write shows it within this time.
 const CLOSING: Duration = Duration::from_millis(100);
-/// The statuses by which a gateway or a proxy says that no server behind it answers.
+/// Statuses with which a gateway or a proxy reports that no server behind it answers.
 const NO_SERVER: [u16; 3] = [502, 503, 504];
 
-/// The state of a request under way. It outlives the future that carries the request out, so that a request that timed
-/// out or was cancelled still tells how far it came.
+/// The state of a request in flight. It outlives the future that carries out the request, so a request that timed out or was cancelled still
+/// shows how far it came.
 #[derive(Debug, Default)]
 pub struct Exchange {
     pub answer: Answer,
-    /// When the last byte that matters arrived, once the answer has ended: `[DONE]`, or the end of its body.
+    /// When the last relevant byte arrived, once the answer has ended: `[DONE]`, or the end of its body.
     pub ended: Option<Duration>,
-    /// The target itself did not answer: there was no connection, no head of an answer, or the status of a gateway
-    /// without a server.
+    /// The target itself did not answer: there was no connection, no head of an answer, or a gateway reported that no server answers.
     pub unanswered: bool,
     pub is_probe: bool,
-    /// Index of the server that was chosen for it; `None`: there is one.
+    /// Index of the server that was chosen for the request; `None`: there is only one.
     pub replica: Option<ListIndex>,
-    /// Header fields beside those of the target, which win over them.
+    /// Header fields in addition to the target's fields. These fields take precedence.
     pub headers: Option<Arc<HeaderMap>>,
-    /// It was sent again, because the server had closed the connection of the first attempt.
+    /// The request was sent again, because the server had closed the connection of the first attempt.
     pub retried: bool,
-    /// It has a new connection, because the server does not keep connections although it says so.
+    /// The request has a new connection, because the server does not keep connections although it claims to.
     pub own_connection: bool,
-    /// How far it has come, for its timeouts.
+    /// How far the request has come, for its timeouts.
     pub progress: Arc<RequestProgress>,
     /// Reads with several events that the launcher may have read late.
     pub late_reads: u64,
-    /// The client disconnects at this many output tokens; `None`: it reads to the end.
+    /// Number of output tokens after which the client disconnects; `None`: the client reads to the end.
     pub enough: Option<u32>,
     pub keep_output: bool,
     /// Called with the first output, if the output is kept.
     pub first_output: Option<FirstOutput>,
-    /// The session of the request; `None`: it belongs to none.
+    /// The session of the request; `None`: the request belongs to no session.
     pub session: Option<Arc<SessionLink>>,
     /// When the last byte of the request was handed to the socket.
     pub written: Option<Duration>,
-    /// When the head of the answer was there: the read that brought its end.
+    /// When the read arrived that completed the head of the answer.
     pub head: Option<Duration>,
-    /// How long bytes of the answer waited to be interpreted, and were interpreted, since they left the socket.
+    /// Total time from when bytes of the answer left the socket until they were interpreted.
     pub parse: Duration,
-    /// Until when that was counted.
+    /// The time up to which `parse` is counted.
     parsed: Duration,
     sent: Option<Duration>,
     timestamps: Option<Arc<IoTimestamps>>,
-    /// Of the reads of its connection.
+    /// The timestamps of its connection's reads.
     reads: Option<Arc<IoTimestamps>>,
 }
 
@@ -79,15 +78,15 @@ impl Exchange {
         self.sent.or_else(|| self.timestamps.as_ref()?.sent())
     }
 
-    /// The request goes out on this connection.
+    /// Notes that the request goes out on this connection.
     fn take(&mut self, connection: &Connection, now: Duration) {
         self.timestamps = Some(Arc::clone(connection.timestamps()));
         self.reads = Some(Arc::clone(connection.reads()));
         self.progress.sent(now);
     }
 
-    /// The exchange as it was for one of the `of` prompts of its request, with the answer to that prompt. What is counted once a request
-    /// is counted for the first prompt.
+    /// The exchange for one of the `of` prompts in the request, with the answer to that prompt. Values that count once per request are
+    /// counted for the first prompt.
     pub fn of_prompt(&self, prompt: usize, of: u32, answer: Answer) -> Exchange {
         let is_first = prompt == 0;
         Exchange {
@@ -114,20 +113,20 @@ impl Exchange {
             self.late_reads += coalesced;
         }
         if let Some(timestamps) = &self.timestamps {
-            // One read may bring several pieces: each counts from the end of the one before it.
+            // One read may bring several pieces. The time of each piece counts from the end of the previous piece.
             let now = timestamps.now();
             self.parse += now.saturating_sub(at.max(self.parsed));
             self.parsed = now;
         }
     }
 
-    /// Whether the client disconnects now. It does not disconnect from an answer that has come to its end.
+    /// Whether the client disconnects now. It does not disconnect from an answer that has ended.
     fn is_enough(&self) -> bool {
         let enough = self.enough.is_some_and(|it| self.answer.tokens_so_far() >= it);
         enough && !self.answer.has_finished() && !self.answer.has_failed()
     }
 
-    /// Copies the send time: the connection may go on to other requests.
+    /// Copies the send time, because the connection may carry other requests later.
     fn let_go(&mut self) {
         self.sent = self.sent();
         self.written = self.timestamps.as_ref().and_then(|it| it.written());
@@ -152,9 +151,9 @@ struct Begun {
 }
 
 impl Client {
-    /// Sends a generation request, of several servers to the one whose turn it is, and reads its answer to the end. If the server had
-    /// closed the connection while it was idle, the request is sent again once, as often as keep-alive explains. A server that closes
-    /// most connections that it says it keeps gets a new connection for each request from then on.
+    /// Sends a generation request and reads its answer to the end. If there are several servers, one is chosen. If the server had
+    /// closed the connection while it was idle, the request is sent again once, as often as keep-alive explains. Some servers close most
+    /// connections that they claim to keep. Such a server gets a new connection for each request from then on.
     ///
     /// # Errors
     /// Why the request failed.
@@ -250,8 +249,8 @@ impl Client {
             };
             match failure.reach {
                 Reach::NotSent => {}
-                // The server closed the idle connection while the request was on its way. If the server held the
-                // request for longer, it may have begun to work on it.
+                // The server closed the idle connection while the request was on its way. If the server had the
+                // request for longer, it may have begun to process it.
                 Reach::Untouched if !self.was_held(exchange) => {
                     if !self.group.may_resend(exchange.is_probe, was_used) {
                         return Err(kept_closed(&failure.error));
@@ -262,14 +261,14 @@ impl Client {
                 _ => return Err(no_head(&failure)),
             }
         }
-        // Boxed: connecting takes more memory than all the rest, and only few requests have to.
+        // Boxed: connecting takes more memory than everything else, and few requests have to connect.
         let mut connection = Box::pin(self.connect_for_request()).await?;
         exchange.take(&connection, self.clock.now());
         let head = Box::pin(self.send_first(&mut connection, request)).await.map_err(|failure| no_head(&failure))?;
         Ok(Begun { connection, head })
     }
 
-    /// Sends the first request of a connection. It may wait in the backlog of a server that lacks files to accept it.
+    /// Sends the first request of a connection. The request may wait in the backlog of a server that lacks files to accept the connection.
     async fn send_first(&self, connection: &mut Connection, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         let mut sending = pin!(connection.send(request));
         loop {
@@ -281,7 +280,7 @@ impl Client {
         }
     }
 
-    /// Whether the server has had the request for longer than a closed connection needs to show itself.
+    /// Whether the server has had the request for longer than the client needs to notice a closed connection.
     fn was_held(&self, exchange: &Exchange) -> bool {
         exchange.sent().is_some_and(|sent| self.clock.now().saturating_sub(sent) > CLOSING)
     }
@@ -340,7 +339,7 @@ impl Client {
     }
 }
 
-/// The connection broke before the end of the head, or the bytes were no head.
+/// The connection broke before the end of the head, or the bytes were not a head.
 fn no_head(failure: &SendFailure) -> Failure {
     let error = &failure.error;
     match (error, failure.reach) {
@@ -353,8 +352,7 @@ fn no_head(failure: &SendFailure) -> Failure {
     }
 }
 
-/// The connection broke before the answer, as it may when a server closes idle connections, but this happened too
-/// often.
+/// The connection broke before the answer. This is normal when a server closes idle connections, but it happened too often.
 fn kept_closed(error: &Broken) -> Failure {
     let message = format!(
         "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"

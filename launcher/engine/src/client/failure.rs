@@ -8,7 +8,7 @@ pub struct Failure {
     pub outcome: RequestOutcome,
     /// A short text without prompt or output.
     pub message: String,
-    /// The timeout that passed, if the request failed by one.
+    /// The timeout that passed, if a timeout ended the request.
     pub limit: Option<Limit>,
     /// Why there was no connection, or no answer on a connection.
     pub cause: Option<Cause>,

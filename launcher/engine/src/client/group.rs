@@ -1,11 +1,11 @@
-//! What the clients of all workers share.
+//! State that the clients of all workers share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use measurement::resends::explained_resends;
 use tracing::warn;
 
-/// The resends of one kind of requests in a stage.
+/// Resends of one kind of request in a stage.
 #[derive(Debug, Default)]
 struct Resends {
     /// Requests that were started.
@@ -27,15 +27,15 @@ impl Resends {
     }
 }
 
-/// What became of requests that were sent on a connection that had carried an answer before. Some servers say that they keep a
-/// connection, and close it after each answer.
+/// Outcomes of requests that were sent on a connection which had carried an answer before. Some servers claim to keep a connection, and close
+/// it after each answer.
 #[derive(Debug, Default)]
 struct UsedConnections {
     /// Requests of a stage that got an answer.
     answered: AtomicU64,
     /// Requests of a stage whose connection ended without a byte of an answer.
     closed: AtomicU64,
-    /// Whether they are not used any more, until the end of the run.
+    /// Whether used connections are given up until the end of the run.
     given_up: AtomicBool,
 }
 
@@ -45,7 +45,7 @@ impl UsedConnections {
         self.closed.store(0, Ordering::Relaxed);
     }
 
-    /// Gives them up if more of them were closed than answered.
+    /// Gives used connections up if more of them were closed than answered.
     fn give_up(&self) -> bool {
         let (answered, closed) = (self.answered.load(Ordering::Relaxed), self.closed.load(Ordering::Relaxed));
         if closed > answered && !self.given_up.swap(true, Ordering::Relaxed) {
@@ -62,15 +62,14 @@ impl UsedConnections {
 #[derive(Debug, Default)]
 pub(crate) struct ClientGroup {
     load: Resends,
-    /// Probes have a bound of their own, so that their resends do not fail requests of the load.
+    /// Probes have their own bound, so that their resends do not fail requests of the load.
     probes: Resends,
     used: UsedConnections,
     lacks_files: AtomicBool,
 }
 
 impl ClientGroup {
-    /// Resets the counts: the resends of a stage are bounded by its own requests. A server that does not keep connections does not
-    /// learn it in the next stage.
+    /// Resets the counts: the number of requests in a stage bounds its resends. The finding that a server does not keep connections stays.
     pub(crate) fn begin_stage(&self) {
         self.load.reset();
         self.probes.reset();
@@ -86,7 +85,7 @@ impl ClientGroup {
         self.resends(is_probe).requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection that had carried an answer before has carried another one.
+    /// Counts an answer on a connection that had carried an answer before.
     pub(super) fn count_reuse(&self) {
         self.used.answered.fetch_add(1, Ordering::Relaxed);
     }
@@ -96,9 +95,9 @@ impl ClientGroup {
         !self.used.given_up.load(Ordering::Relaxed)
     }
 
-    /// Asks to send a request again after an open connection ended without an answer. `was_used`: the connection had carried an answer
-    /// before. Where keep-alive explains no more resends, and most requests on such connections ended so, none is used again:
-    /// then the requests that are on one now are all sent again. Returns `false` if the server fails.
+    /// Decides whether to send a request again after an open connection ended without an answer. `was_used`: the connection had carried an
+    /// answer before. If keep-alive explains no more resends, and most requests on used connections ended like this, no connection is reused.
+    /// The requests that are on a used connection now are then all sent again. Returns `false` if the server fails.
     pub(super) fn may_resend(&self, is_probe: bool, was_used: bool) -> bool {
         if was_used {
             self.used.closed.fetch_add(1, Ordering::Relaxed);
@@ -110,8 +109,8 @@ impl ClientGroup {
         self.lacks_files.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the process ever ran out of files. Then no spare connections are opened, and idle ones are closed for
-    /// requests that wait.
+    /// Whether the process ran out of files in this stage. If it did, no spare connections are opened, and idle connections are closed for
+    /// waiting requests.
     pub(super) fn lacks_files(&self) -> bool {
         self.lacks_files.load(Ordering::Relaxed)
     }
@@ -121,7 +120,7 @@ impl ClientGroup {
 mod tests {
     use super::*;
 
-    /// How many of this many requests may be sent again, if each of them asks.
+    /// How many of `requests` requests may be sent again if each of them needs it.
     fn check(requests: u64) -> usize {
         let group = ClientGroup::default();
         let asks = |_| {
@@ -146,7 +145,7 @@ mod tests {
         assert!(group.may_resend(false, false) && group.may_resend(true, false));
     }
 
-    /// Whether connections are still used again after some answers on used connections and some that were closed.
+    /// Checks whether connections are still reused after a number of answers and closures on used connections.
     fn check_reuse(answered: usize, closed: usize, expected: bool) -> ClientGroup {
         let group = ClientGroup::default();
         (0..answered).for_each(|_| group.count_reuse());
@@ -162,7 +161,7 @@ mod tests {
         check_reuse(3, 4, false);
         check_reuse(4, 4, true);
         check_reuse(100, 90, true);
-        // It is the server that is so, not the stage; new connections have the bound that they had.
+        // The server behaves like this, not the stage. The bound for new connections is unchanged.
         let group = check_reuse(0, 4, false);
         group.begin_stage();
         assert!(!group.reuses_connections());

@@ -1,8 +1,7 @@
-//! [I/O] A stream of an HTTP/2 connection, with `h2`. The streams of a connection share its socket, which a task of its
-//! own drives.
+//! [I/O] A stream of an HTTP/2 connection, with `h2`. The streams of a connection share its socket, which a separate task drives.
 //!
-//! Limits of the measurement: bytes get the time of the connection's last read when their stream sees them, and a
-//! request counts as sent when it is handed to the connection, one turn of the runtime before its bytes leave.
+//! Limits of the measurement: when a stream sees bytes, they get the time of the connection's last read. A request counts as sent when it is
+//! handed to the connection, one turn of the runtime before its bytes leave.
 
 use std::{
     future::poll_fn,
@@ -30,14 +29,13 @@ use super::{
 };
 use clock::Clock;
 
-/// The most requests under way on one connection: what servers usually allow, and few enough that they do not wait for
-/// each other's bytes.
+/// Maximum requests in flight per connection: the usual limit of servers, and few enough that requests do not wait for each other's bytes.
 const STREAMS: usize = 100;
-/// Windows larger than what a stream of tokens sends before it is read, so that flow control delays no token.
+/// Windows larger than the data that a token stream sends between two reads, so that flow control delays no token.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// A connection for several requests at a time.
+/// A connection for several concurrent requests.
 pub(super) struct Http2Connection {
     sender: SendRequest<Bytes>,
     shared: Arc<Shared>,
@@ -56,7 +54,7 @@ struct Shared {
 pub(super) struct Http2Stream {
     sender: SendRequest<Bytes>,
     slot: StreamSlot,
-    /// When the request of this stream left. The connection's timestamps tell when bytes arrived.
+    /// When the request of this stream left. The connection's timestamps show when bytes arrived.
     timestamps: Arc<IoTimestamps>,
     scheme: Scheme,
     body: Option<RecvStream>,
@@ -72,7 +70,7 @@ impl Drop for StreamSlot {
 }
 
 impl Http2Connection {
-    /// Starts HTTP/2 on a new socket, and waits until the server has told how many streams it allows.
+    /// Starts HTTP/2 on a new socket, and waits until the server has announced how many streams it allows.
     ///
     /// # Errors
     /// The server does not speak HTTP/2.
@@ -86,7 +84,7 @@ impl Http2Connection {
         let driven = Arc::clone(&shared);
         let ping = connection.ping_pong();
         tokio::spawn(async move {
-            // The streams under way get the same error.
+            // The streams in flight get the same error.
             let _ = connection.await;
             driven.open.store(false, Ordering::Relaxed);
         });
@@ -128,7 +126,7 @@ impl Http2Stream {
         &self.timestamps
     }
 
-    /// The timestamps of the connection, whose reads are those of all its streams.
+    /// The timestamps of the connection. All its streams share its reads.
     pub(super) fn reads(&self) -> &Arc<IoTimestamps> {
         &self.slot.0.timestamps
     }
@@ -169,7 +167,7 @@ impl Http2Stream {
 }
 
 impl SendFailure {
-    /// A server may say that it did not look at the request. A connection that just ends says nothing.
+    /// A server may report that it did not process the request. A connection that just ends reports nothing.
     fn from_http2(error: h2::Error) -> SendFailure {
         let refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
         let untouched = refused || (error.is_remote() && error.is_go_away());
@@ -177,7 +175,7 @@ impl SendFailure {
     }
 }
 
-/// HTTP/2 carries the host in the URI, and does not allow header fields about the connection.
+/// HTTP/2 carries the host in the URI, and forbids header fields about the connection.
 fn with_authority(request: &Request<Bytes>, scheme: &Scheme) -> Request<()> {
     let mut headers = request.headers().clone();
     let host = headers.remove(http::header::HOST);

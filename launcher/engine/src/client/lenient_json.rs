@@ -1,14 +1,14 @@
-//! Reads JSON with bytes or escapes in its strings that JSON does not allow, as some servers send it. Pure.
+//! Reads JSON whose strings contain bytes or escapes that JSON does not allow, as some servers send it. Pure.
 
 use serde::de::DeserializeOwned;
 
-/// Some programs put this before a text in UTF-8.
+/// Some programs write this before a text in UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads JSON, and repairs it if necessary. A byte order mark before it is ignored.
 ///
 /// # Errors
-/// It is not JSON, or not of the form of the type.
+/// The text is not JSON, or does not have the form of the type.
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
     let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
     // Few answers need a repair, so it is done only after reading has failed.

@@ -69,7 +69,7 @@ pub use spread::Spread;
 pub use target::{Target, TargetError, header_fields};
 pub use tls::{TlsError, config as tls_config};
 
-/// Connections that are opened at once before a stage: fewer than the smallest usual backlog of a server.
+/// Connections that are opened concurrently before a stage: fewer than the smallest usual backlog of a server.
 const CONNECT_AT_ONCE: usize = 32;
 
 /// A connection that no request has used.
@@ -78,14 +78,14 @@ enum NewConnection {
     Http2(Http2Connection),
 }
 
-/// The connections of one thread to one target. Idle connections wait for the next request. There are never more
-/// connections than requests were under way at once, plus the spare ones.
+/// The connections of one thread to one target. Idle connections wait for the next request. The number of connections never exceeds the
+/// largest number of requests in flight so far, plus the spare connections.
 pub struct Client {
     target: Target,
     clock: Clock,
     connect_timeout: Duration,
     idle: Mutex<Vec<Http1>>,
-    /// Connections that carry several requests at a time.
+    /// Connections that carry several concurrent requests.
     shared: Mutex<Vec<Http2Connection>>,
     addresses: Mutex<Vec<SocketAddr>>,
     next_address: AtomicUsize,
@@ -95,7 +95,7 @@ pub struct Client {
     response_seen: Arc<ResponseSeen>,
     group: Arc<ClientGroup>,
     outage: Arc<Outage>,
-    /// The clients of the target's other servers. They have no others.
+    /// The clients of the target's other servers. Those clients have no `others`.
     others: Vec<Client>,
 }
 
@@ -132,14 +132,14 @@ impl Client {
         self.each(|it| it.connect_timeout = connect_timeout)
     }
 
-    /// Changes this client and those of the other servers.
+    /// Changes this client and the clients of the other servers.
     fn each(mut self, change: impl Fn(&mut Client)) -> Client {
         change(&mut self);
         self.others.iter_mut().for_each(change);
         self
     }
 
-    /// This client and those of the other servers.
+    /// This client and the clients of the other servers.
     fn all(&self) -> impl Iterator<Item = &Client> {
         std::iter::once(self).chain(&self.others)
     }
@@ -149,7 +149,7 @@ impl Client {
         index.checked_sub(1).and_then(|it| self.others.get(it)).unwrap_or(self)
     }
 
-    /// Begins with another address of the target, if it has several. Each worker begins with another one.
+    /// Begins with another address of the target, if it has several. Each worker begins with a different address.
     pub(crate) fn starting_at(self, address: usize) -> Client {
         self.each(|it| it.next_address = AtomicUsize::new(address))
     }
@@ -171,9 +171,9 @@ impl Client {
         &self.target
     }
 
-    /// Opens connections until `connections` requests can be sent at once, so that the first requests do not wait. From
-    /// then on `spare` connections are kept ready, see [`Client::fill`]. Stops when a connection cannot be made: the
-    /// requests will report the failure. Of several servers each gets its part.
+    /// Opens connections until `connections` requests can be sent concurrently, so that the first requests do not wait. From then on `spare`
+    /// connections are kept ready, see [`Client::fill`]. Stops when a connection cannot be made: the requests will report the failure.
+    /// Several servers share both numbers equally.
     pub async fn warm(&self, connections: usize, spare: usize) {
         let servers = self.others.len() + 1;
         let part = |it: usize| it.div_ceil(servers);
@@ -190,7 +190,7 @@ impl Client {
             }
         }
         lock(&self.idle).append(&mut open);
-        // The first connection tells how many requests a connection carries at a time.
+        // The first connection shows how many concurrent requests a connection carries.
         let mut streams = usize::MAX;
         loop {
             let missing = connections.saturating_sub(self.capacity());
@@ -208,12 +208,12 @@ impl Client {
 
     /// Whether spare connections are missing and no task opens them. If it returns `true`, call [`Client::fill`].
     pub fn needs_spare(&self) -> bool {
-        // Each of them has to note that its connections are being opened.
+        // Call every client: each must note that its connections are being opened.
         self.all().fold(false, |needs, it| it.one_needs_spare() | needs)
     }
 
     fn one_needs_spare(&self) -> bool {
-        // Spare connections would use the files that requests wait for.
+        // Spare connections would use files that requests wait for.
         !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)
@@ -237,7 +237,7 @@ impl Client {
         lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::free_streams).sum::<usize>()
     }
 
-    /// Whether a request may be sent on it: it is open, and it is a new one where the server does not keep connections.
+    /// Whether a request may be sent on this connection: it is open. If the server does not keep connections, it must also be new.
     async fn is_usable(&self, connection: &mut Http1) -> bool {
         (self.group.reuses_connections() || !connection.was_used()) && connection.is_open().await
     }
@@ -262,7 +262,7 @@ impl Client {
         shared.iter().find_map(Http2Connection::open_stream)
     }
 
-    /// The connection that the session of a request keeps, or else any open one.
+    /// The connection that the request's session keeps, else any open connection.
     async fn take_for(&self, session: Option<&SessionLink>) -> Option<Connection> {
         if let Some(Connection::Http1(mut connection)) = session.and_then(SessionLink::take)
             && self.is_usable(&mut connection).await
@@ -272,8 +272,8 @@ impl Client {
         self.take_open().await
     }
 
-    /// Keeps a connection whose answer has ended, if it can carry another request: for its session, or else for any request. A stream
-    /// of a shared connection is released when it is dropped.
+    /// Keeps a connection whose answer has ended, if it can carry another request: for its session if the session keeps one, else for any
+    /// request. A stream of a shared connection is released when it is dropped.
     async fn keep(&self, connection: Connection, session: Option<&SessionLink>) {
         if let Connection::Http1(mut connection) = connection
             && self.is_usable(&mut connection).await
@@ -310,7 +310,7 @@ impl Client {
         }
     }
 
-    /// A new connection for one request. Other streams of it are kept for later requests.
+    /// A new connection for one request. Its other streams are kept for later requests.
     async fn connect_for_request(&self) -> Result<Connection, Failure> {
         match self.connect().await? {
             NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
@@ -331,8 +331,8 @@ impl Client {
         made
     }
 
-    /// Closes idle connections if the process ran out of files. Others may need the files, for example a server in this
-    /// process or on this machine.
+    /// Closes idle connections if the process ran out of files. Others may need the files, for example a server in this process or on this
+    /// machine.
     pub fn give_files_back(&self) {
         if self.group.lacks_files() {
             self.all().for_each(|it| drop(std::mem::take(&mut *lock(&it.idle))));

@@ -1,4 +1,4 @@
-//! Tells whether the target answers, as far as one client knows, and how long to wait before the next attempt.
+//! Decides whether the target answers, as far as one client knows, and how long to wait before the next attempt.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
@@ -9,10 +9,10 @@ use tokio::sync::{Notify, futures::Notified};
 
 /// The wait before the second attempt. It doubles with each further attempt.
 const FIRST: Duration = Duration::from_millis(10);
-/// The longest wait: a server that is back is found within a second.
+/// Maximum wait: a server that is back is found within a second.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// An outage begins when a request gets no answer of the target, and lasts until another request gets one.
+/// An outage begins when a request gets no answer from the target, and lasts until another request gets an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
     is_on: AtomicBool,

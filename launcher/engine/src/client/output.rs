@@ -6,9 +6,9 @@ use measurement::output::Output;
 
 use super::chunk::FirstChoice;
 
-/// The most token ids that are kept of one answer: twice the longest answer that a profile may request.
+/// Maximum token ids kept per answer: twice the longest answer that a profile may request.
 const MAX_IDS: usize = 4_000_000;
-/// The longest text, in bytes.
+/// Maximum length of a text, in bytes.
 const MAX_TEXT: usize = 64 << 20;
 
 /// Called once, while the answer is read, with the token ids that have arrived when its first output arrives.
@@ -43,13 +43,13 @@ pub(super) enum OutputError {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     output: Output,
-    /// Whether an event had output.
+    /// Whether any event had output.
     has_begun: bool,
     pub(super) first: Option<FirstOutput>,
 }
 
 impl Kept {
-    /// The output of one of several answers in one piece.
+    /// The output of one answer among several in one document.
     pub(super) fn of_choice(token_ids: Vec<u32>, text: String) -> Kept {
         Kept {
             output: Output { first: token_ids.len(), token_ids, text, first_logprobs: Vec::new() },
@@ -102,7 +102,7 @@ mod tests {
         format!(r#"{{"choices":[{{"text":"{text}","token_ids":{ids:?}}}]}}"#)
     }
 
-    /// Adds events; those with text have output.
+    /// Adds events. Events with text have output.
     fn check(events: &[(&str, &[u32])], first: usize) {
         let mut kept = Kept::default();
         for (text, ids) in events {

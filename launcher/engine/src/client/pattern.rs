@@ -1,6 +1,6 @@
 //! Recognises events that differ from an earlier event only in their text, without reading them as JSON. Pure.
 //!
-//! Nearly every event of a stream repeats the one before it, except for a few letters. For one event, the place of its
+//! Nearly every event of a stream repeats the previous event, except for a few letters. For one event, the place of its
 //! text is found, and [`Chunk`] proves that only the text matters: without the text the same event is a token without
 //! text. After that, an event with the same bytes around another plain text means output. All other events, and texts
 //! with a backslash, are read as JSON.
@@ -11,8 +11,7 @@ use super::chunk::{Choices, Chunk};
 
 /// The keys under which servers send text.
 const KEYS: [&str; 4] = ["\"content\"", "\"text\"", "\"reasoning\"", "\"reasoning_content\""];
-/// The longest event from which a pattern is made, in bytes: longer events hold data that changes from one event to the
-/// next.
+/// Maximum length of an event from which a pattern is made, in bytes. Longer events hold data that changes from event to event.
 const LONGEST: usize = 1_024;
 
 /// An event without its text.

@@ -21,7 +21,7 @@ pub(super) const MODELS: &str = "/v1/models";
 const MODELS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first generation of a server may compile kernels.
 const GENERATE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest list of models, in bytes.
+/// Maximum length of the list of models, in bytes.
 const MAX_MODELS: usize = 4 << 20;
 
 /// Why the target cannot be measured yet, or at all.
@@ -31,20 +31,20 @@ pub enum ProbeError {
     #[error("{message}")]
     NoAnswer {
         message: String,
-        /// The kind of the failure, as reports name it: its cause or its outcome.
+        /// The kind of failure under its name in reports: its cause or its outcome.
         kind: String,
     },
     /// No answer came in time.
     #[error("{what} did not answer within {limit}; is the server hung, asleep or still loading?")]
     Timeout {
         what: &'static str,
-        /// How long it was waited for.
+        /// How long the probe waited.
         limit: Span,
     },
     /// The target refused the request.
     #[error("{what} was refused: {message}{}", remedy(*status))]
     Refused { what: &'static str, status: u16, message: String },
-    /// The answer is not one of an OpenAI server.
+    /// The answer does not come from an OpenAI server.
     #[error("{MODELS} gave no list of models; is the target the base URL of an OpenAI server?")]
     NotOpenAi,
     /// The list is empty.
@@ -53,12 +53,12 @@ pub enum ProbeError {
 }
 
 impl ProbeError {
-    /// Whether waiting cannot help, because the request, its token or the URL is wrong.
+    /// Whether waiting is useless, because the request, its token or the URL is wrong.
     pub fn is_final(&self) -> bool {
         matches!(self, ProbeError::Refused { status: 301 | 308 | 400 | 401 | 403 | 405 | 422 | 501, .. })
     }
 
-    /// The error without words of the server: the message may repeat its error text, or its certificate.
+    /// The error without text from the server: the message may repeat the server's error text or certificate.
     pub fn without_words(&self) -> String {
         match self {
             ProbeError::NoAnswer { kind, .. } => format!("there was no answer ({kind})"),
@@ -98,7 +98,7 @@ struct Model {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedModel {
     pub id: String,
-    /// It is a LoRA adapter of another model.
+    /// The model is a LoRA adapter of another model.
     pub is_adapter: bool,
 }
 

@@ -1,5 +1,5 @@
-//! [I/O] Starts and stops the profiler of a server, by the endpoints that vLLM and SGLang have in common. The caller bounds the time: a
-//! server may take minutes to write a trace.
+//! [I/O] Starts and stops a server's profiler, with the endpoints that vLLM and SGLang share. The caller bounds the time: a server may take
+//! minutes to write a trace.
 
 use std::time::Duration;
 
@@ -14,21 +14,21 @@ use crds::wording::one_line;
 
 /// Starts the profiler.
 pub const START: &str = "/start_profile";
-/// Stops it, and writes the trace.
+/// Stops the profiler, and writes the trace.
 pub const STOP: &str = "/stop_profile";
-/// A server that is ready answers within milliseconds; a gateway that does not know a path may hang.
+/// A ready server answers within milliseconds; a gateway that does not know a path may hang.
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whether a server has these endpoints, as far as can be found out without starting anything: a method that none of the engines takes
-/// is refused where the path is known. `false`: it surely has none.
+/// Whether a server has these endpoints, as far as a request can show without starting anything. If the path is known, the server refuses the
+/// request for its method, which no engine accepts. `false`: the server certainly has no such endpoint.
 pub async fn is_offered(target: &Target) -> bool {
-    // SGLang takes GET for a start, too.
+    // SGLang also starts the profiler on GET.
     let asked = clock::limit(ASK_TIMEOUT, call(target, Method::OPTIONS, START, b"")).await;
     !matches!(asked, Ok(Err(ControlError::NotThere { .. })))
 }
 
-/// Starts the profiler. `cuda`: the one of CUDA, which an outer profiler waits for; SGLang has to be asked for it, and vLLM's command line
-/// says it.
+/// Starts the profiler. `cuda`: use the CUDA profiler, which an outer profiler waits for. SGLang needs this in the request; vLLM has it on
+/// its command line.
 ///
 /// # Errors
 /// The server has no such endpoint, refuses, or does not answer.
@@ -37,7 +37,7 @@ pub async fn start(target: &Target, cuda: bool) -> Result<(), ControlError> {
     call(target, Method::POST, START, body).await.map(|_| ())
 }
 
-/// Stops the profiler. Returns what the server answered, on one line of at most 200 characters; empty: nothing.
+/// Stops the profiler. Returns the server's answer, as one line of at most 200 characters; empty: no text.
 ///
 /// # Errors
 /// As [`start`].

@@ -1,5 +1,5 @@
-//! [I/O] The timeouts of a request. Each request has one timer, which checks from time to time how far the answer has
-//! come. A token therefore costs no timer, and a stall is still noticed to the millisecond.
+//! [I/O] The timeouts of a request. Each request has one timer, which checks periodically how far the answer has come. A token therefore
+//! costs no timer, and a stall is still noticed to the millisecond.
 
 use std::{
     pin::pin,
@@ -14,7 +14,7 @@ use super::{answer::Answer, failure::Failure};
 use clock::{Clock, TimedOut};
 use measurement::record::Limit;
 
-/// The timeouts of a request under way. The client has the one of its connection.
+/// The timeouts of a request in flight, except the connect timeout, which the client has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestTimeouts {
     first_token: Option<Duration>,
@@ -38,7 +38,7 @@ impl RequestProgress {
         store(&self.sent, at);
     }
 
-    /// More of the answer has arrived.
+    /// Notes that more of the answer has arrived.
     pub(super) fn saw(&self, answer: &Answer) {
         if let Some(at) = answer.last_event() {
             store(&self.token, at);
@@ -69,7 +69,7 @@ enum Milestone {
     Connecting,
     Sent(Duration),
     Token(Duration),
-    /// All that matters has arrived. The rest of the body has its own timeout.
+    /// All relevant data has arrived. The rest of the body has its own timeout.
     Complete,
 }
 
@@ -109,7 +109,7 @@ impl RequestTimeouts {
         }
     }
 
-    /// Each timeout and when it passes, if the request does not come further until then.
+    /// Each timeout and when it passes, if the request makes no progress until then.
     fn reached(&self, start: Duration, milestone: Milestone) -> [Option<(Duration, Limit)>; 2] {
         let after = |since: Duration, length: Option<Duration>, limit| {
             length.and_then(|it| since.checked_add(it)).map(|at| (at, limit))
@@ -124,7 +124,7 @@ impl RequestTimeouts {
         [whole, part]
     }
 
-    /// The earliest time at which a timeout can pass, whatever arrives until then.
+    /// The earliest time at which a timeout can pass, regardless of what arrives until then.
     fn next_check(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Duration> {
         let known = self.reached(start, milestone).into_iter().flatten().map(|(at, _)| at);
         // A part that has not begun begins now at the earliest.
@@ -174,8 +174,8 @@ mod tests {
         RequestTimeouts::new(&timeouts, true)
     }
 
-    /// A request sent after `sent` seconds, with tokens at the given seconds, which ends at `end`. Returns when the
-    /// wait was over, and the timeout if one passed.
+    /// A request sent after `sent` seconds, with tokens at the given seconds, that ends at `end`. Returns when the wait ended, and the
+    /// timeout if one passed.
     async fn check(timeouts: RequestTimeouts, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
         let clock = Clock::from_runtime();
         let progress = RequestProgress::default();

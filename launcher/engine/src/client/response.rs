@@ -1,6 +1,6 @@
-//! What a connection returns: the head of an answer, or why there is none. Pure.
+//! The result of a connection: the head of an answer, or why there is none. Pure.
 //!
-//! HTTP/1 and HTTP/2 both return these types. Neither depends on the other, or on the connection above them.
+//! HTTP/1 and HTTP/2 both return these types. They do not depend on each other, or on the connection above them.
 
 use measurement::record::Cause;
 
@@ -9,11 +9,11 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) content_encoding: Option<String>,
-    /// The header field `server`. Boxed, because every request under way holds it.
+    /// The header field `server`. Boxed, because every request in flight holds it.
     pub(super) server: Option<Box<str>>,
 }
 
-/// Bytes that are no valid HTTP/1 response.
+/// Bytes that are not a valid HTTP/1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Malformed(pub(super) &'static str);
@@ -30,7 +30,7 @@ pub(super) enum Broken {
     Malformed(#[from] Malformed),
     #[error("{}", http2_words(.0))]
     Http2(#[from] h2::Error),
-    /// HTTP/2 cannot be spoken on a new connection.
+    /// A new connection does not support HTTP/2.
     #[error("{}; if the server speaks no HTTP/2, set target.httpVersion to HTTP1", http2_words(.0))]
     NoHttp2(h2::Error),
 }
@@ -53,14 +53,14 @@ pub(super) struct SendFailure {
     pub(super) reach: Reach,
 }
 
-/// How far a request came that got no head of an answer.
+/// How far a request came that received no head of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// No byte of it was sent: the connection takes no more requests.
     NotSent,
     /// No byte of an answer arrived: the server may not have looked at the request.
     Untouched,
-    /// The server may have worked on it.
+    /// The server may have processed the request.
     Unknown,
     /// A part of a head arrived.
     Answered,

@@ -1,4 +1,4 @@
-//! What all requests of a session share: a header field, and a connection.
+//! State that all requests of a session share: a header field, and a connection.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -12,13 +12,14 @@ pub struct SessionLink {
     header: Option<(HeaderName, HeaderValue)>,
     /// `None`: its requests take any connection.
     connection: Option<Mutex<Option<Connection>>>,
-    /// Of several servers the one that its connection leads to.
+    /// The server to which its connection leads, if there are several.
     server: OnceLock<usize>,
 }
 
 impl SessionLink {
-    /// `header`: a field of each request. `keep_connection`: whether its requests use one connection after the other's answer, as far as
-    /// the server leaves it open. Two requests at a time take two; on HTTP/2 all requests of a worker share connections in any case.
+    /// `header`: a field of each request. `keep_connection`: whether the session's requests reuse one connection in turn, as long as the
+    /// server leaves it open. Two concurrent requests use two connections. With HTTP/2, all requests of a worker share connections in any
+    /// case.
     pub fn new(header: Option<(HeaderName, HeaderValue)>, keep_connection: bool) -> SessionLink {
         SessionLink { header, connection: keep_connection.then(Mutex::default), server: OnceLock::new() }
     }
@@ -27,23 +28,24 @@ impl SessionLink {
         self.header.clone()
     }
 
-    /// Of several servers the one that its requests go to; `None`: any, because it keeps no connection or has sent no request.
+    /// The server to which its requests go, if there are several. `None`: any server, because the session keeps no connection or has sent no
+    /// request.
     pub(super) fn server(&self) -> Option<usize> {
         self.connection.as_ref().and_then(|_| self.server.get().copied())
     }
 
-    /// Its first request goes to this server.
+    /// Notes the server that gets the session's first request.
     pub(super) fn begin_at(&self, server: usize) {
-        // Of two first requests at a time one decides.
+        // If two first requests are concurrent, one of them decides.
         let _ = self.server.set(server);
     }
 
-    /// The connection that it keeps, if no request uses it.
+    /// The connection that the session keeps, if no request uses it.
     pub(super) fn take(&self) -> Option<Connection> {
         self.connection.as_ref().and_then(|it| lock(it).take())
     }
 
-    /// Keeps a connection; returns it if the session keeps none, or has one already.
+    /// Keeps a connection. Returns it if the session keeps none, or already has one.
     pub(super) fn keep(&self, connection: Connection) -> Option<Connection> {
         let Some(mine) = &self.connection else { return Some(connection) };
         let mut mine = lock(mine);

@@ -1,5 +1,5 @@
-//! [I/O] The sleep mode of a server, by vLLM's endpoints for development. The caller bounds the time: the weights of a large model take a
-//! minute to leave the GPU.
+//! [I/O] A server's sleep mode, with vLLM's development endpoints. The caller bounds the time: the weights of a large model take a minute to
+//! leave the GPU.
 
 use http::Method;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::{
     control::{ControlError, call},
 };
 
-/// Says whether it sleeps.
+/// Returns whether the server sleeps.
 pub const IS_SLEEPING: &str = "/is_sleeping";
 const WAKE_UP: &str = "/wake_up";
 const WAKE_WEIGHTS: &str = "/wake_up?tags=weights";
@@ -19,14 +19,14 @@ const COLLECTIVE_RPC: &str = "/collective_rpc";
 /// How deep a server sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepLevel {
-    /// The weights go to the memory of the host.
+    /// The weights move to the host's memory.
     Offload,
-    /// The weights are dropped, and loaded again after the wake.
+    /// The weights are dropped, and loaded again after the wake-up.
     Discard,
 }
 
 impl SleepLevel {
-    /// The level of a number, which is 1 or 2.
+    /// The level for a number, which must be 1 or 2.
     pub fn new(level: u8) -> Option<SleepLevel> {
         match level {
             1 => Some(SleepLevel::Offload),
@@ -35,7 +35,7 @@ impl SleepLevel {
         }
     }
 
-    /// The level as `POST /sleep?level=N` takes it: 1 or 2.
+    /// The level in the form of `POST /sleep?level=N`: 1 or 2.
     pub fn number(self) -> u8 {
         match self {
             SleepLevel::Offload => 1,
@@ -51,14 +51,14 @@ impl SleepLevel {
     }
 }
 
-/// A part of a wake: of the whole server, or in three parts after a sleep of level 2.
+/// A part of a wake-up: the whole server, or one of three parts after a sleep of level 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeStep {
-    /// All of it.
+    /// The whole server.
     All,
     /// The memory of the weights.
     Weights,
-    /// The weights, from where they were loaded first.
+    /// The weights, from their first source.
     Reload,
     /// The memory of the KV cache.
     KvCache,
@@ -81,7 +81,7 @@ pub async fn is_sleeping(target: &Target) -> Result<bool, ControlError> {
     Ok(read.is_sleeping)
 }
 
-/// Makes the server sleep. It answers when it does.
+/// Puts the server to sleep. The server answers when it sleeps.
 ///
 /// # Errors
 /// As [`is_sleeping`].
@@ -89,7 +89,7 @@ pub async fn sleep(target: &Target, level: SleepLevel) -> Result<(), ControlErro
     call(target, Method::POST, level.path(), b"").await.map(drop)
 }
 
-/// Wakes the server, or a part of it. It answers when that is awake.
+/// Wakes the server, or a part of it. The server answers when that part is awake.
 ///
 /// # Errors
 /// As [`is_sleeping`].

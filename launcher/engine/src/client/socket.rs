@@ -1,4 +1,4 @@
-//! [I/O] Sockets to the target, which take the time when bytes leave and arrive, before any other code sees them.
+//! [I/O] Sockets to the target. They take the time when bytes leave and arrive, before any other code sees the bytes.
 
 use std::{
     io,
@@ -38,7 +38,7 @@ pub(super) enum Connector {
         host: String,
         port: u16,
         tls: Option<Tls>,
-        /// Whether HTTP/2 is spoken even if the server did not choose it.
+        /// Whether to use HTTP/2 even if the server did not choose it.
         http2: bool,
         resolver: Resolver,
     },
@@ -50,7 +50,7 @@ pub(super) enum Connector {
 }
 
 impl Connector {
-    /// Sets the version of HTTP for connections that are made from now on.
+    /// Sets the HTTP version for connections that are made from now on.
     pub(super) fn speak(&mut self, version: HttpVersion) {
         let (http2, tls) = match self {
             Connector::Network { tls, http2, .. } => (http2, tls.as_mut()),
@@ -67,7 +67,7 @@ impl Connector {
         }
     }
 
-    /// Whether HTTP/2 is spoken on a socket that this connector made.
+    /// Whether a socket from this connector uses HTTP/2.
     pub(super) fn speaks_http2(&self, socket: &Socket) -> bool {
         match (self, socket) {
             (_, Socket::Tls(stream)) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => true,
@@ -87,7 +87,7 @@ impl Connector {
     /// Finds and checks addresses with this resolver from now on.
     ///
     /// # Errors
-    /// It allows no Unix socket.
+    /// The resolver allows no Unix socket.
     pub(super) fn resolve_with(&mut self, new: Resolver) -> Result<(), AddressError> {
         match self {
             Connector::Network { resolver, .. } => *resolver = new,
@@ -97,8 +97,8 @@ impl Connector {
         Ok(())
     }
 
-    /// Connects to the first address that accepts, beginning with the address at index `first`. Each address gets its
-    /// part of `limit`, so that one which does not answer leaves time for the others.
+    /// Connects to the first address that accepts, beginning with the address at index `first`. Each address gets its part of `limit`, so
+    /// that an address which does not answer leaves time for the others.
     pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize, limit: Duration) -> io::Result<Socket> {
         let tls = match self {
             Connector::InProcess(connect) => return Ok(Socket::InProcess(connect())),
@@ -111,14 +111,14 @@ impl Connector {
         for place in 0..addresses.len() {
             let connecting = TcpStream::connect(addresses[(first.wrapping_add(place)) % addresses.len()]);
             let connected = if place == last_place {
-                // The last address has the time that is left. The caller ends it.
+                // The last address gets the remaining time. The caller ends it.
                 connecting.await
             } else {
                 clock::limit(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
             };
             match connected {
                 Ok(stream) => {
-                    // A request must be sent at once, without waiting for more data.
+                    // A request must be sent immediately, without waiting for more data.
                     stream.set_nodelay(true)?;
                     return Ok(match tls {
                         None => Socket::Tcp(stream),
@@ -139,20 +139,20 @@ pub(super) enum Socket {
     InProcess(DuplexStream),
 }
 
-/// When bytes were sent and received. The socket writes it and the request reads it, both in one task: the atomics only
-/// allow sharing.
+/// When bytes were sent and received. The socket writes these times and the request reads them, both in one task: the atomics only allow
+/// sharing.
 #[derive(Debug)]
 pub(super) struct IoTimestamps {
     clock: Clock,
     /// Nanoseconds of the first write since the last reset, plus one; 0 if there was none.
     sent: AtomicU64,
-    /// Nanoseconds, plus one, of when the last byte of the request was handed over; 0 if it has not been.
+    /// Nanoseconds when the last byte of the request was handed over, plus one; 0 if it was not handed over.
     written: AtomicU64,
     /// Nanoseconds of the last read that returned bytes.
     read_at: AtomicU64,
     /// Reads that returned bytes.
     reads: AtomicU64,
-    /// Whether the bytes of the last read may have waited so long that their events may have arrived one after another.
+    /// Whether the bytes of the last read may have waited so long that their events arrived at different times.
     was_late: AtomicBool,
 }
 
@@ -189,7 +189,7 @@ impl IoTimestamps {
         (Duration::from_nanos(self.read_at.load(Ordering::Relaxed)), self.reads.load(Ordering::Relaxed))
     }
 
-    /// Whether events of the last read may have arrived one after another.
+    /// Whether events of the last read may have arrived at different times.
     pub(super) fn last_read_was_late(&self) -> bool {
         self.was_late.load(Ordering::Relaxed)
     }

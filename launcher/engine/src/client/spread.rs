@@ -1,4 +1,4 @@
-//! Which of several servers a request goes to. Pure.
+//! Decides which of several servers gets a request. Pure.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use crds::benchmark_run::Distribution;
 #[derive(Debug)]
 pub struct Spread {
     distribution: Distribution,
-    /// Counts every choice.
+    /// Number of choices so far.
     next: AtomicUsize,
     servers: Vec<Server>,
 }
@@ -20,18 +20,18 @@ struct Server {
 }
 
 impl Spread {
-    /// `servers`: how many there are, at least one.
+    /// `servers`: number of servers, at least one.
     pub fn new(distribution: Distribution, servers: usize) -> Spread {
         let servers = (0..servers.max(1)).map(|_| Server::default()).collect();
         Spread { distribution, next: AtomicUsize::new(0), servers }
     }
 
-    /// How many requests each server got.
+    /// Number of requests per server.
     pub fn requests(&self) -> Vec<u64> {
         self.servers.iter().map(|it| it.requests.load(Ordering::Relaxed)).collect()
     }
 
-    /// The server of the next request, which is under way until the value is dropped. `pinned`: the one that it must go to.
+    /// The server of the next request, which counts as in flight until the value is dropped. `pinned`: the server that the request must use.
     pub(super) fn choose(&self, pinned: Option<usize>) -> Chosen<'_> {
         let index = pinned.filter(|it| *it < self.servers.len()).unwrap_or_else(|| self.pick());
         let server = &self.servers[index];
@@ -45,7 +45,7 @@ impl Spread {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % count;
         match self.distribution {
             Distribution::RoundRobin => first,
-            // Of those with equally few the turn decides, so that an idle group is used evenly.
+            // Among servers with equally few requests the turn decides, so that an idle group is used evenly.
             Distribution::LeastOutstanding => {
                 let load = |it: &usize| self.servers[*it].under_way.load(Ordering::Relaxed);
                 (first..first + count).map(|it| it % count).min_by_key(load).unwrap_or(first)
@@ -54,14 +54,14 @@ impl Spread {
     }
 }
 
-/// A request that is under way at a server.
+/// A request in flight at a server.
 #[derive(Debug)]
 pub(super) struct Chosen<'a> {
     spread: &'a Spread,
     pub(super) index: usize,
 }
 
-/// Also of a request that was cancelled.
+/// Runs for a cancelled request too.
 impl Drop for Chosen<'_> {
     fn drop(&mut self) {
         self.spread.servers[self.index].under_way.fetch_sub(1, Ordering::Relaxed);

@@ -7,8 +7,7 @@ use memchr::memchr2;
 
 use super::lenient_json::BYTE_ORDER_MARK;
 
-/// The longest line, and the longest event, in bytes. The largest events of servers hold a logprob for each of a few
-/// hundred tokens.
+/// Maximum length of a line and of an event, in bytes. The largest events of servers hold one logprob for each of a few hundred tokens.
 const MAX_EVENT: usize = 8 << 20;
 
 /// A line or an event longer than [`MAX_EVENT`].
@@ -26,7 +25,7 @@ pub(super) struct Parser {
     has_data: bool,
     /// The last byte was CR: an LF that follows belongs to it.
     after_cr: bool,
-    /// A line has ended.
+    /// At least one line has ended.
     has_begun: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The target: where requests go, and what every request carries.
+//! The target: where requests go, and what all requests contain.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -21,10 +21,10 @@ use super::{
     tls::{Tls, TlsError},
 };
 
-/// Why a target cannot be called.
+/// Why requests cannot be sent to a target.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The URL cannot be called.
+    /// Requests cannot be sent to the URL.
     #[error(
         "the target is {url:?}; write http:// or https://, a host, and at most a port and a path; or unix: and the path of a socket"
     )]
@@ -33,7 +33,7 @@ pub enum TargetError {
     #[error("header field {name:?} cannot be sent: {problem}")]
     Header {
         name: String,
-        /// What is wrong, and what to do.
+        /// What is wrong, and how to correct it.
         problem: &'static str,
     },
     /// The token does not fit into a header field.
@@ -44,7 +44,7 @@ pub enum TargetError {
     Tls(TlsError),
 }
 
-/// A server, and how to call it. Cheap to clone. `Debug` does not show the token.
+/// A server, and how to send requests to it. Cheap to clone. `Debug` does not show the token.
 #[derive(Clone)]
 pub struct Target(Arc<Inner>);
 
@@ -57,7 +57,7 @@ struct Inner {
     generate: Uri,
     headers: HeaderMap,
     connector: Connector,
-    /// Further servers of the same kind, and how requests are spread over all of them; `None`: there is one.
+    /// More servers of the same kind, and how requests are spread over all servers; `None`: there is one server.
     replicas: Option<(Vec<Target>, Arc<Spread>)>,
 }
 
@@ -71,8 +71,8 @@ impl From<TlsError> for TargetError {
 }
 
 impl Target {
-    /// A server by its base URL, without `/v1`, or by the path of its socket after `unix:`. `authorities` are trusted
-    /// in addition to those of the system and the public ones.
+    /// A server by its base URL, without `/v1`, or by the path of its socket after `unix:`. `authorities` are trusted in addition to the
+    /// system's and the public authorities.
     ///
     /// # Errors
     /// The argument that cannot be used.
@@ -104,20 +104,20 @@ impl Target {
             ("", Some(_)) => 443,
             (port, _) => port.strip_prefix(':').and_then(|it| it.parse().ok()).ok_or_else(wrong)?,
         };
-        // An IPv6 address is in brackets in a URL, and nowhere else.
+        // An IPv6 address has brackets in a URL only.
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let mut connector = Connector::Network { host, port, tls, http2: false, resolver: Resolver::default() };
         connector.speak(HttpVersion::Auto);
         Target::with(base_url, uri.path(), authority.as_str(), api, token, headers, connector)
     }
 
-    /// Sets the version of HTTP. By default the server chooses.
+    /// Sets the HTTP version. By default the server chooses.
     pub fn speaking(mut self, version: HttpVersion) -> Target {
         Arc::make_mut(&mut self.0).connector.speak(version);
         self
     }
 
-    /// Finds and checks the target's addresses with this resolver. By default only addresses that are never called are refused.
+    /// Finds and checks the target's addresses with this resolver. By default only addresses that are always forbidden are refused.
     ///
     /// # Errors
     /// The target is a Unix socket, and the resolver allows none.
@@ -126,8 +126,8 @@ impl Target {
         Ok(self)
     }
 
-    /// Adds further servers of the same kind. Generation requests are spread over all of them; what is asked of the server itself is asked
-    /// of the first one.
+    /// Adds more servers of the same kind. Generation requests are spread over all servers. Requests for information about the server go to
+    /// the first one.
     pub fn with_replicas(mut self, others: Vec<Target>, spread: Arc<Spread>) -> Target {
         Arc::make_mut(&mut self.0).replicas = Some((others, spread));
         self
@@ -144,7 +144,7 @@ impl Target {
     /// Checks the addresses that the target has now. A server in this process and a Unix socket have none.
     ///
     /// # Errors
-    /// The host has no address, or may not be called.
+    /// The host has no address, or is not allowed.
     pub async fn check_addresses(&self) -> Result<(), AddressError> {
         self.0.connector.resolve().await.map(|_| ())
     }
@@ -196,7 +196,7 @@ impl Target {
         })))
     }
 
-    /// The base URL without a slash at its end.
+    /// The base URL without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.0.base_url
     }
@@ -241,7 +241,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Header fields in the form in which they are sent.
+/// Header fields in the form in which requests contain them.
 ///
 /// # Errors
 /// A name or a value is not allowed.

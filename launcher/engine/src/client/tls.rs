@@ -1,5 +1,4 @@
-//! [I/O] TLS to the target, with rustls and ring. Trusted are the public authorities, those of the system, and those
-//! that the user gives.
+//! [I/O] TLS to the target, with rustls and ring. The public authorities, the system's authorities and the user's authorities are trusted.
 
 use std::{io, sync::Arc};
 
@@ -49,7 +48,7 @@ impl Tls {
     }
 }
 
-/// Trusts the public authorities, those of the system, and those in `authorities`, which is PEM text.
+/// Trusts the public authorities, the system's authorities, and the authorities in `authorities`, which is PEM text.
 ///
 /// # Errors
 /// The text holds no certificates.
@@ -67,13 +66,13 @@ pub fn config(authorities: Option<&str>) -> Result<ClientConfig, TlsError> {
         .with_no_client_auth())
 }
 
-/// Whether TLS failed, and not the connection below it.
+/// Whether TLS failed, rather than the connection below it.
 pub(super) fn is_tls_error(error: &io::Error) -> bool {
     // A server without TLS may answer with other bytes, or close the connection during the handshake.
     error.kind() == io::ErrorKind::UnexpectedEof || error.get_ref().is_some_and(|it| it.is::<rustls::Error>())
 }
 
-/// What to do about a certificate that was refused; `None` for any other error.
+/// How to solve a refused certificate; `None` for any other error.
 pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     let rustls::Error::InvalidCertificate(error) = error else { return None };

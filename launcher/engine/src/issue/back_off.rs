@@ -4,13 +4,12 @@ use std::{future::pending, pin::pin, time::Duration};
 
 use super::context::RequestContext;
 
-/// The least wait. Without it a slot would fail as fast as it can, and delay the reads of other slots.
+/// Minimum wait. Without it a slot would fail as fast as it can, and delay the reads of other slots.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
 impl RequestContext {
     /// Waits after a request of a stage that the target did not answer, at most until `over`. While no other request is answered, the slots
-    /// wait one after the other, each longer than the one before, and then try: an outage must not use up the requests of the
-    /// stage.
+    /// wait one after the other, each longer than the previous slot, and then try: an outage must not use up the requests of the stage.
     pub(super) async fn back_off(&self, stage: usize, over: Option<Duration>) {
         let (clock, outage) = (self.shared.clock, self.client.outage());
         let mut outage_over = pin!(outage.over());

@@ -1,6 +1,6 @@
-//! [I/O] Offline in static batches: several samples in one request, which ends when the last of their answers is complete.
+//! [I/O] Offline in static batches: one request holds several samples, and ends when the last of their answers is complete.
 //!
-//! Each sample has a record of its own. Its times are those of its batch.
+//! Each sample has its own record, with the times of its batch.
 
 use std::{collections::VecDeque, ops::Range, pin::pin, sync::Arc, sync::atomic::Ordering};
 
@@ -22,9 +22,9 @@ use crate::{
 };
 use measurement::{record::RequestOutcome, schedule::Schedule};
 
-/// The bodies that wait to be sent: at least one batch, and at most this many bytes of them.
+/// The bodies that wait to be sent: at least one batch, and at most this many bytes.
 const MAX_AHEAD_BYTES: usize = 32 << 20;
-/// The most batches among them.
+/// Maximum number of batches among them.
 const MAX_AHEAD: usize = 8;
 
 /// This worker's batches, in order.
@@ -54,7 +54,7 @@ impl Batches<'_> {
         self.ready.pop_front()
     }
 
-    /// The samples of a batch that was not sent, and of all after it.
+    /// The samples of a batch that was not sent, and of all later batches.
     fn unissued_from(&mut self, batch: PreparedBatch) -> UnissuedNumbers {
         let ready = [batch].into_iter().chain(self.ready.drain(..));
         let ready = ready.flat_map(|it| it.samples).map(|it| it.number).chain(self.left.drain(..).flatten()).collect();
@@ -105,7 +105,7 @@ pub(super) async fn run(
             } => permit,
         };
         let Ok(permit) = permit else { break Unissued::Over(batches.unissued_from(batch)) };
-        // A sample that waits behind others of the same query waits for a permit, and is not late.
+        // A sample that waits behind other samples of the same query waits for a permit, and is not late.
         let permit_wait = Some(shared.clock.now().saturating_sub(due));
         let due = Due { at: due, permit_wait, permit };
         poll_and_spawn(&mut in_flight, run_batch(Arc::clone(context), stage, batch, due));
@@ -116,7 +116,7 @@ pub(super) async fn run(
     unissued
 }
 
-/// A batch under way. Each of its samples leaves one record.
+/// A batch in flight. Each of its samples leaves one record.
 struct InFlightBatch {
     samples: Vec<InFlightRequest>,
     exchange: Exchange,
@@ -174,7 +174,7 @@ impl InFlightBatch {
 
 impl Drop for InFlightBatch {
     fn drop(&mut self) {
-        // Its task was aborted: the samples, which record that when they are dropped, were sent all the same.
+        // The task was aborted. Its samples record that when they are dropped, but they were sent.
         let count = u32::try_from(self.samples.len()).unwrap_or(u32::MAX);
         for (place, sample) in self.samples.iter_mut().enumerate().filter(|(_, it)| !it.has_ended) {
             sample.exchange = self.exchange.of_prompt(place, count, Default::default());

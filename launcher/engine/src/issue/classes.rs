@@ -1,4 +1,4 @@
-//! Traffic classes: which class a request has, and what its requests hold. Pure.
+//! Traffic classes: the class of each request, and the content of its requests. Pure.
 
 use std::sync::Arc;
 
@@ -23,27 +23,27 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     assignment: Assignment,
-    /// The turns of the classes, where they take turns.
+    /// The order of the classes, if they take turns.
     turns: Vec<u16>,
-    /// The sum of the weights of each class and of those before it.
+    /// Cumulative weights of the classes.
     sums: Vec<f64>,
     classes: Vec<Class>,
-    /// One for each stage.
+    /// One seed per stage.
     seeds: Vec<Seed>,
 }
 
-/// What the requests of a class share.
+/// Settings that the requests of a class share.
 #[derive(Debug)]
 pub(super) struct Class {
     pub(super) template: BodyTemplate,
-    /// Header fields beside those of the workload; `None`: none.
+    /// Header fields in addition to the workload's fields; `None`: none.
     pub(super) headers: Option<Arc<HeaderMap>>,
-    /// The most tokens of an answer; `None`: those of the request.
+    /// Maximum tokens of an answer; `None`: the request's own maximum.
     pub(super) output: Option<u32>,
 }
 
 impl Classes {
-    /// `seed`: that of the draws of a stage.
+    /// `seed`: the seed of the draws in a stage.
     ///
     /// # Errors
     /// A header field of a class cannot be sent.
@@ -77,7 +77,7 @@ impl Classes {
         })
     }
 
-    /// The class of a request, with its index; `None` if all requests are alike. A worker needs no other request to know it.
+    /// The class of a request, with its index; `None` if all requests are alike. A worker can compute it without any other request.
     pub(super) fn get(&self, stage: usize, number: u64) -> Option<(u16, &Class)> {
         let (last, whole) = (self.classes.len().checked_sub(1)?, self.sums.last().copied()?);
         let index = match self.assignment {

@@ -22,12 +22,12 @@ use super::{
     worker::Worker,
 };
 
-/// The most connections that are opened before the stage begins. The other slots open theirs with their first request.
+/// Maximum connections that are opened before the stage begins. The other slots open a connection with their first request.
 pub(super) const MAX_WARM: usize = 4_096;
 /// Slots that send their first request before the runtime polls the sockets.
 const MAX_AT_ONCE: usize = 16;
 
-/// What the slots of one worker share.
+/// State that the slots of one worker share.
 struct Shared {
     context: Arc<RequestContext>,
     stage: usize,
@@ -59,8 +59,7 @@ impl Shared {
         self.context.shared.is_stopped(self.stage) || self.over.is_some_and(|over| now >= over)
     }
 
-    /// Waits until the start time of a request that may not start yet. `false` if the stage was over first, or the load
-    /// was stopped.
+    /// Waits until the start time of a request that may not start yet. Returns `false` if the stage ended first, or the load was stopped.
     async fn wait_to_start(&self, at: Duration) -> bool {
         let shared = &self.context.shared;
         let end = self.over.map_or(at, |over| at.min(over));
@@ -76,7 +75,7 @@ impl Shared {
         number.map(|it| ahead.prepare(&self.context.shared, it)).is_some()
     }
 
-    /// Prepares requests in place of those that were taken. Never returns.
+    /// Prepares requests to replace the requests that were taken. Never returns.
     async fn keep_prepared(&self) {
         loop {
             self.taken.notified().await;
@@ -87,7 +86,7 @@ impl Shared {
     }
 }
 
-/// Issues this worker's part of a stage. Returns the requests that were never sent and that no other worker counts.
+/// Issues this worker's part of a stage. Returns the unsent requests that no other worker counts.
 pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
     let context = &worker.context;
     let count = worker.share(slots.concurrency).count();
@@ -99,7 +98,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         taken: Notify::new(),
     };
     worker.unless_stopped(context.client.warm(count.min(MAX_WARM), 0)).await;
-    // One request for each slot, as far as the buffer allows: without a ramp-up all of them are sent at once.
+    // One request per slot, as far as the buffer allows: without a ramp-up all of them are sent together.
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
     let start = stage_context.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
@@ -110,7 +109,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     }
     let rule_end = context.shared.rule_end(stage_context.stage);
     if !worker.is_stopped() && rule_end.is_none() {
-        // The slots of other workers may take the requests that are left.
+        // The slots of other workers may take the remaining requests.
         return Unissued::Over(UnissuedNumbers::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
@@ -118,13 +117,13 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     if was_over || (slots.count.is_some() && all_taken) {
         return Unissued::Over(UnissuedNumbers::default());
     }
-    // No slot was free for the requests that are left, so they were not due.
+    // No slot was free for the remaining requests, so they were not due.
     let (at, numbers) = (context.shared.clock.now(), UnissuedNumbers::default());
     if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Ended { at, numbers } }
 }
 
-/// Opens this worker's slots in a stage that began at `start`, slot i of n at i / n of the ramp-up, and waits until the tasks of all slots have
-/// ended.
+/// Opens this worker's slots in a stage that began at `start`, and waits until the tasks of all slots have ended. Slot i of n opens after i /
+/// n of the ramp-up.
 pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
     worker: &Worker,
     (stage, start): (usize, Duration),
@@ -151,7 +150,7 @@ pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
 
 /// Sends the requests of one slot.
 async fn run_slot(shared: Arc<Shared>) {
-    // A closed loop has no schedule: its first request is due when the slot is opened.
+    // A closed loop has no schedule: its first request is due when the slot opens.
     let mut free = shared.context.shared.clock.now();
     while let Some(prepared) = shared.next(free) {
         let start = shared.context.shared.start_rate(shared.stage).take(free);
@@ -161,7 +160,7 @@ async fn run_slot(shared: Arc<Shared>) {
                 shared.ahead().put_back(prepared);
                 break;
             }
-            // The wait is not the server's: the request is due when it may start.
+            // The server does not cause this wait: the request is due when it may start.
             free = shared.context.shared.clock.now();
         }
         let due = Due { at: free, ..Due::default() };

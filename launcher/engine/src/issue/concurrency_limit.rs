@@ -1,10 +1,10 @@
-//! The bound on the requests of an open loop that are under way at once, over all workers.
+//! The bound on the open-loop requests in flight, over all workers.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Allows one request to be under way. Dropping it releases the permit.
+/// Allows one request in flight. Dropping it releases the permit.
 #[derive(Debug, Default)]
 pub(super) struct Permit(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);
 
@@ -13,7 +13,7 @@ pub(super) struct Permit(#[expect(dead_code, reason = "held for its drop")] Opti
 pub(super) struct ConcurrencyLimit(Option<Arc<Semaphore>>);
 
 impl ConcurrencyLimit {
-    /// `None`: without a bound.
+    /// `None`: no bound.
     pub(super) fn new(permits: Option<u32>) -> ConcurrencyLimit {
         ConcurrencyLimit(permits.map(|it| Arc::new(Semaphore::new(it as usize))))
     }

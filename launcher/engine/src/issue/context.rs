@@ -1,4 +1,4 @@
-//! What a request needs of the worker that sends it.
+//! What a request needs from the worker that sends it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,13 +6,13 @@ use super::shared::Shared;
 use crate::client::Client;
 use measurement::recorder::Recorder;
 
-/// What all requests of one worker share.
+/// State that all requests of one worker share.
 pub(super) struct RequestContext {
     pub(super) shared: Arc<Shared>,
     pub(super) client: Client,
-    /// Locked once for each request, always by the same thread.
+    /// Locked once per request, always by the same thread.
     pub(super) recorder: Mutex<Recorder>,
-    /// Held by the one slot that waits before it tries a target that does not answer. It is released before the try, which may take
+    /// Held by the one slot that waits before it tries a target that does not answer. The slot releases it before the try, which may take
     /// long.
     pub(super) back_off_turn: tokio::sync::Mutex<()>,
 }

@@ -1,5 +1,4 @@
-//! Which clients disconnect before their answer is complete, and when. Each request number has its own draw, which does
-//! not depend on the order. Pure.
+//! Which clients disconnect before their answer is complete, and when. Each request number has its own draw, independent of the order. Pure.
 
 use std::time::Duration;
 
@@ -10,8 +9,7 @@ use workload_profiles::workload::{Abandonment, Departure};
 
 use crate::requests::draws;
 
-/// The share is kept, to the nearest request, in every group of this many consecutive requests, so that a short run has
-/// it too.
+/// Every group of this many consecutive requests has the configured share, to the nearest request. So a short run has it too.
 const STRATUM: usize = 8;
 
 /// When a client disconnects.
@@ -30,7 +28,7 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// `seed` is that of the stage's abandonment.
+    /// `seed` is the seed of the stage's abandonment.
     pub(super) fn new(abandonment: Abandonment, seed: Seed) -> Clients {
         Clients { abandonment, seed }
     }
@@ -45,8 +43,7 @@ impl Clients {
     /// When the client of a request disconnects; `None`: it waits for the whole answer.
     pub(super) fn leaves(&self, number: u64) -> Option<Leaves> {
         let mut rng = draws(self.seed, number);
-        // The share is drawn first: a client that disconnects at one share disconnects at every larger share, at the
-        // same time.
+        // The share is drawn first: a client that disconnects at one share also disconnects at every larger share, at the same time.
         let place = (self.rank(number) as f64 + rng.random::<f64>()) / STRATUM as f64;
         if place >= self.abandonment.share {
             return None;

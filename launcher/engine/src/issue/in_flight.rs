@@ -40,12 +40,12 @@ pub(super) enum RequestKind {
 #[derive(Debug, Default)]
 pub(super) struct Due {
     pub(super) at: Duration,
-    /// How long it waited for its permit; `None` where concurrency is not limited.
+    /// How long it waited for its permit; `None` if concurrency is not limited.
     pub(super) permit_wait: Option<Duration>,
     pub(super) permit: Permit,
 }
 
-/// The place of a request in its session, and what its session needs of it.
+/// The position of a request in its session, and what its session needs from it.
 struct TurnOfSession {
     place: Turn,
     end: Option<TurnEnd>,
@@ -55,9 +55,9 @@ struct TurnOfSession {
 pub(super) struct TurnEnd {
     pub(super) outcome: RequestOutcome,
     pub(super) ended: Duration,
-    /// Prompt length by the server's usage.
+    /// Prompt length according to the server's usage.
     pub(super) input_tokens: Option<u32>,
-    /// Its output; `None` if it has none, or if it was not to be kept.
+    /// Its output; `None` if it has none, or if its output was not kept.
     pub(super) answer: Option<Answer>,
     /// Output length.
     pub(super) output_tokens: u32,
@@ -65,7 +65,7 @@ pub(super) struct TurnEnd {
     pub(super) was_missed: bool,
 }
 
-/// A request under way, or a sample of one. It leaves exactly one record: when it ends, or when its task is aborted.
+/// A request in flight, or a sample of one. It leaves exactly one record: when it ends, or when its task is aborted.
 pub(super) struct InFlightRequest {
     context: Arc<RequestContext>,
     kind: RequestKind,
@@ -74,7 +74,7 @@ pub(super) struct InFlightRequest {
     class: Option<u16>,
     due: Due,
     requested: RequestedLengths,
-    /// How long it took to make it.
+    /// How long it took to build the request.
     build: Duration,
     pub(super) exchange: Exchange,
     /// Boxed: requests that belong to no session would otherwise reserve memory for it.
@@ -95,7 +95,7 @@ pub(super) async fn run_request(
     !request.run(prepared).await
 }
 
-/// The same for a turn of a session, with the connection and the header of its session.
+/// Like `run_request`, for a turn of a session, with the connection and the header of its session.
 pub(super) async fn run_turn(
     context: Arc<RequestContext>,
     stage: usize,
@@ -113,19 +113,19 @@ pub(super) async fn run_turn(
     TurnEnd { was_missed, ..end }
 }
 
-/// Starts a request at once: if a connection is open, the first bytes are sent before this function returns. The rest
-/// runs as a task of its own, after all tasks that are ready.
+/// Starts a request immediately: if a connection is open, the first bytes are sent before this function returns. The rest runs as a separate
+/// task, after all tasks that are ready.
 pub fn poll_and_spawn<T: 'static>(in_flight: &mut JoinSet<()>, request: impl Future<Output = T> + Send + 'static) {
     let mut request: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(request.map(drop));
-    // Poll once with a no-op waker: the task polls again when it starts, and registers its own waker. Outside the coop
-    // budget, which the caller may have used up.
+    // Poll once with a no-op waker: the task polls again when it starts, and registers its own waker. Poll outside the coop budget, which the
+    // caller may have used up.
     let first = pin!(unconstrained(request.as_mut())).poll(&mut Context::from_waker(Waker::noop()));
     if first.is_pending() {
         in_flight.spawn(request);
     }
 }
 
-/// Checks how a task of a request ended: a panic in it is a bug, and goes on in this thread.
+/// Checks how a request's task ended: a panic in it is a bug, and continues in this thread.
 pub fn check_join(joined: Result<(), JoinError>) {
     // A request whose task was aborted has left its record.
     if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
@@ -133,15 +133,15 @@ pub fn check_join(joined: Result<(), JoinError>) {
     }
 }
 
-/// Waits until all requests have ended. Aborts them when the load is aborted, or at the limit of a stage that began at a
-/// time; `None`: without a limit.
+/// Waits until all requests have ended. Aborts them when the load is aborted, or at the limit of a stage. `stage`: its index and the time
+/// when it began; `None`: no limit.
 pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Option<(usize, Duration)>) {
     let mut stop = shared.stop.watch();
     let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
     tokio::pin!(aborted);
     let mut may_end = stage.filter(|(stage, _)| shared.rule_end(*stage).is_none());
     loop {
-        // A stop rule that ends the stage brings the limit forward.
+        // A stop rule that ends the stage sets an earlier limit.
         let ended_by_rule = async {
             match may_end {
                 Some((stage, _)) => shared.rule_ended(stage).await,
@@ -170,7 +170,7 @@ pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Op
     in_flight.shutdown().await;
 }
 
-/// Why a wait for the requests under way was over.
+/// Why a wait for the requests in flight ended.
 enum Drained {
     All,
     Aborted,
@@ -212,7 +212,7 @@ impl InFlightRequest {
             }
         };
         let result = {
-            // Pinned here, so that the future which waits for it holds a reference and no second copy.
+            // Pinned here, so that the future that waits for it holds a reference instead of a second copy.
             let call = pin!(self.context.client.call(body, id, shared.plan.streaming, &mut self.exchange));
             let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
             match gone {
@@ -250,7 +250,7 @@ impl InFlightRequest {
             None => self.keep_output(&record),
             Some(_) => self.end_turn(&record),
         }
-        // Before it is counted as ended, so that ended - not_ok never counts it as a success.
+        // Before the request is counted as ended, so that ended - not_ok never counts it as a success.
         self.context.shared.progress.not_ok.count(outcome);
         self.count(record, &wire);
         let has_failed = outcome.is_decided() && !outcome.is_complete();
@@ -358,10 +358,10 @@ impl InFlightRequest {
     fn count_failure(&self, outcome: RequestOutcome, ended: Duration) {
         let shared = &self.context.shared;
         shared.progress.failed.fetch_add(1, Ordering::Relaxed);
-        // A request that the launcher stopped or could not send tells nothing about the target.
+        // A request that the launcher stopped or could not send is no evidence about the target.
         let is_of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
         if is_of_target && shared.target_health.failure(ended) {
-            // The requests in flight are lost as well. Waiting for their timeouts would only delay the end.
+            // The requests in flight are also lost. Waiting for their timeouts would only delay the end.
             shared.stop.abort(StopReason::TargetLost);
         }
     }

@@ -43,12 +43,12 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// The error without words of a file, which a server may have sent, or of a filter. `None`: the message has none.
+    /// The error without content of a file, which a server may have sent, or of a filter. `None`: the message contains no such content.
     pub fn without_words(&self) -> Option<String> {
         match self {
             LoadError::Prompts(error) => error.without_words(),
             LoadError::Recorded(error) => error.without_words(),
-            // A message about a trace has the number of the line, and no word of it.
+            // A message about a trace contains the line number, but no content of the line.
             LoadError::Trace(_)
             | LoadError::Requests(_)
             | LoadError::NoQueries { .. }

@@ -1,4 +1,4 @@
-//! The fields by which a request asks for log probabilities. Pure.
+//! The fields with which a request asks for log probabilities. Pure.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -9,15 +9,15 @@ use workload_profiles::{
     workload::{AnswerScoring, Extra, RequestSource},
 };
 
-/// A workload whose requests ask for what the answers are scored by: the log probabilities of the most probable tokens, in the fields of
-/// the API. Fields that the workload has already stay.
+/// The workload with the API's fields for the log probabilities of the most probable tokens, which are needed to score the answers. Existing
+/// fields of the workload are kept.
 pub(super) fn with_logprob_fields(workload: &Workload, api: Api) -> Cow<'_, Workload> {
     let RequestSource::Questions(questions) = &workload.requests else { return Cow::Borrowed(workload) };
     let AnswerScoring::Logprobs(top) = questions.scoring else { return Cow::Borrowed(workload) };
     let wanted: &[(&str, Value)] = match api {
         Api::Completions => &[("logprobs", json!(top))],
         Api::Chat => &[("logprobs", json!(true)), ("top_logprobs", json!(top))],
-        // They have none. The profile is refused for them.
+        // These APIs have no such fields. Profiles that need them are refused.
         Api::Responses | Api::Messages => &[],
     };
     let mut fields = BTreeMap::from(workload.sampling.extra.clone());
@@ -30,7 +30,7 @@ pub(super) fn with_logprob_fields(workload: &Workload, api: Api) -> Cow<'_, Work
             workload.sampling.extra = extra;
             Cow::Owned(workload)
         }
-        // They are too long with these: the server is asked without them, and the run says that there are no log probabilities.
+        // The fields would be too long with these fields. The requests omit them, and the run reports that there are no log probabilities.
         Err(_) => Cow::Borrowed(workload),
     }
 }

@@ -1,5 +1,5 @@
-//! Rates that are known only when earlier stages have run: what is counted of these stages, and the schedule that is
-//! drawn when the later stage begins. Pure, except for counters.
+//! Rates that are known only after earlier stages have run. This module holds the counts of these stages, and the schedule drawn when the
+//! later stage begins. Pure, except for counters.
 
 use std::{
     sync::{
@@ -16,13 +16,13 @@ use super::timeline::nanos;
 use crate::schedule::{measured, schedule};
 use measurement::{load_result::NotMeasured, record::RequestRecord, schedule::Schedule, window::StageWindow};
 
-/// What is counted of a stage that gives rates to later ones.
+/// Counts of a stage that determines the rates of later stages.
 #[derive(Debug, Default)]
 pub(super) struct StageCounts {
     succeeded: AtomicU64,
     /// When its last request ended, in nanoseconds on the clock of the run.
     last_end: AtomicU64,
-    /// The requests under way at some times.
+    /// The number of requests in flight at several times.
     under_way: Mutex<Vec<(Duration, u64)>>,
 }
 
@@ -36,7 +36,7 @@ impl StageCounts {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner).push((at, under_way));
     }
 
-    /// Requests that succeeded per second; `None` if there was none.
+    /// Successful requests per second; `None` if there was none.
     fn throughput(&self, start: Duration) -> Option<f64> {
         let seconds = Duration::from_nanos(self.last_end.load(Relaxed)).saturating_sub(start).as_secs_f64();
         let rate = self.succeeded.load(Relaxed) as f64 / seconds;
@@ -55,7 +55,7 @@ pub(super) struct Earlier<'a> {
     pub(super) run: Option<(Duration, &'a StageCounts)>,
 }
 
-/// An open-loop stage whose rate earlier stages give.
+/// An open-loop stage whose rate earlier stages determine.
 #[derive(Debug)]
 pub(super) struct MeasuredLoad {
     rate: MeasuredRate,
@@ -73,7 +73,7 @@ pub(super) struct Drawn {
 }
 
 impl MeasuredLoad {
-    /// `None` if the rate of the stage is known before the run. `seed`: that of its times.
+    /// `None` if the rate of the stage is known before the run. `seed`: the seed of its times.
     pub(super) fn new(stage: &Stage, window: Window, seed: Seed) -> Option<MeasuredLoad> {
         match &stage.load {
             Load::Open { rate: Rate::Varying(RateShape::Measured(rate)), .. } => {
@@ -83,7 +83,7 @@ impl MeasuredLoad {
         }
     }
 
-    /// Whether a bound of its rate is measured in a stage.
+    /// Whether a bound of its rate is measured in `stage`.
     pub(super) fn needs(&self, stage: u32) -> bool {
         [self.rate.from, self.rate.to].iter().any(|bound| match bound {
             RateBound::Rate(_) => false,
@@ -91,12 +91,12 @@ impl MeasuredLoad {
         })
     }
 
-    /// Whether it needs the requests under way in a stage.
+    /// Whether it needs the number of requests in flight in `stage`.
     pub(super) fn needs_samples(&self, stage: u32) -> bool {
         [self.rate.from, self.rate.to].iter().any(|it| matches!(it, RateBound::Drain { stage: of, .. } if *of == stage))
     }
 
-    /// The number of requests, if its duration does not decide on it.
+    /// The number of requests, if its duration does not determine it.
     pub(super) fn count(&self) -> Option<u64> {
         match &self.stage.load {
             Load::Open { count, duration: None, .. } => *count,

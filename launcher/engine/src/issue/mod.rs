@@ -1,9 +1,8 @@
 //! [I/O] Sends each request at its time. No other module starts requests.
 //!
-//! Each thread is a worker with its own runtime, connections and recorder. While the load runs, the workers share only
-//! a few counters, and the permits of a stage that limits its concurrency. The requests of an open loop are dealt to
-//! the workers in turn, and so are the slots of a closed loop. Stages are separated by barriers: the next stage begins
-//! after its pause, when every worker has ended the last one.
+//! Each thread is a worker with its own runtime, connections and recorder. While the load runs, the workers share only a few counters, and
+//! the permits of a stage with limited concurrency. The requests of an open loop are dealt to the workers in turn, and so are the slots of a
+//! closed loop. Barriers separate stages: when every worker has ended a stage, the next stage begins after its pause.
 
 mod back_off;
 mod batches;
@@ -79,8 +78,8 @@ use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
 use worker::Worker;
 
-/// Ready tasks that a runtime polls before it polls sockets and timers. Fewer keep sends and timestamps closer to their
-/// time; more save system calls.
+/// Ready tasks that a runtime polls before it polls sockets and timers. A lower value keeps sends and timestamps closer to their time; a
+/// higher value saves system calls.
 pub const EVENT_INTERVAL: u32 = 31;
 
 /// The contents of a workload's files: read once, however often the workload is issued.
@@ -95,11 +94,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads the traces, recordings, tokenizer and corpus of a workload. `data_set`: its rows, read before; none where the requests
+    /// Reads the traces, recordings, tokenizer and corpus of a workload. `data_set`: its rows, which were read earlier; empty if the requests
     /// have another source.
     ///
     /// # Errors
-    /// A file that cannot be read, or whose content is not allowed.
+    /// A file cannot be read, or its content is not allowed.
     pub fn read(workload: &Workload, data_set: ReadRows) -> Result<Files, LoadError> {
         let mut traces = trace::read(workload)?;
         traces.notices.extend(data_set.notices);
@@ -113,7 +112,7 @@ impl Files {
         Ok(Files { traces, rows, texts: prompt_files.texts, recordings, prompts: None, digests })
     }
 
-    /// Adds prompts that are written when their requests are made, and the files that they come from.
+    /// Adds prompts that are written when their requests are made, and the files that contain them.
     pub fn with_prompts(mut self, prompts: ReadPrompts) -> Files {
         self.traces.notices.extend(prompts.notices);
         self.digests.extend(prompts.files);
@@ -121,7 +120,7 @@ impl Files {
         self
     }
 
-    /// The same workload, in which no closed loop sends more requests than there are prompts.
+    /// The same workload, with every closed loop limited to the number of prompts.
     pub fn bounded<'a>(&self, workload: &'a Workload) -> Cow<'a, Workload> {
         let Some(prompts) = &self.prompts else { return Cow::Borrowed(workload) };
         let mut bounded = workload.clone();
@@ -133,7 +132,7 @@ impl Files {
         Cow::Owned(bounded)
     }
 
-    /// Gives a file that was downloaded the name of its URL in the report.
+    /// Reports a downloaded file under the name of its URL.
     pub fn rename(&mut self, downloaded: &Path, url: &str) {
         for digest in self.digests.iter_mut().filter(|it| it.path == downloaded) {
             digest.path = url.into();
@@ -145,7 +144,7 @@ impl Files {
         &self.digests
     }
 
-    /// What is sent differently from what the files say, and which files have no digest.
+    /// How requests differ from the content of the files, and which files have no digest.
     pub fn notices(&self) -> &[Notice] {
         &self.traces.notices
     }
@@ -157,14 +156,14 @@ pub struct LoadOrder<'a> {
     pub workload: &'a Workload,
     /// The files of the workload.
     pub files: &'a Files,
-    /// The queries of the stages that are phases, one entry for each stage; fewer where no later stage is a phase.
+    /// The queries of stages that are phases, one entry per stage. Entries may be missing at the end if no later stage is a phase.
     pub phases: &'a [Option<Arc<dyn Phase>>],
     /// The model that each request names.
     pub model: &'a str,
     pub target: &'a Target,
     /// Seeds of arrivals, lengths, order and texts.
     pub seeds: Seeds<'a>,
-    /// What is kept of each request.
+    /// Which data of each request is kept.
     pub keep: Keep,
     /// Number of workers; at least one is used.
     pub threads: usize,
@@ -174,7 +173,7 @@ pub struct LoadOrder<'a> {
     pub progress: Arc<Progress>,
 }
 
-/// A load whose times are drawn and whose requests can be made, and of which nothing is sent yet.
+/// A load whose times are drawn and whose requests can be made, before anything is sent.
 #[derive(Debug)]
 pub struct PreparedLoad<'a> {
     order: LoadOrder<'a>,
@@ -182,20 +181,20 @@ pub struct PreparedLoad<'a> {
 }
 
 impl PreparedLoad<'_> {
-    /// Requests of the stages whose number is known before the load.
+    /// Requests of the stages whose number of requests is known before the load.
     pub fn requests(&self) -> u64 {
         self.plan.requests()
     }
 
-    /// Number of stages whose requests answers, time or earlier stages decide.
+    /// Number of stages whose number of requests depends on answers, time or earlier stages.
     pub fn undecided_stages(&self) -> u64 {
         self.plan.undecided_stages()
     }
 
-    /// Issues the load and returns when its last request has ended. Blocks the caller, and runs on threads of its own.
+    /// Issues the load and returns when its last request has ended. Blocks the caller, and runs on its own threads.
     ///
     /// # Errors
-    /// The operating system refused what it needs. A target that fails is no error.
+    /// The operating system refused a resource. A target that fails is no error.
     pub fn run(self) -> Result<LoadResult, LoadError> {
         issue(self)
     }
@@ -213,7 +212,7 @@ pub fn prepare(order: LoadOrder<'_>) -> Result<PreparedLoad<'_>, LoadError> {
 /// Prepares a workload and issues it: see [`PreparedLoad::run`].
 ///
 /// # Errors
-/// The load could not be prepared, or the operating system refused what it needs. A target that fails is no error.
+/// The load could not be prepared, or the operating system refused a resource. A target that fails is no error.
 pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     prepare(order)?.run()
 }
@@ -233,7 +232,7 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     let watch = Watch::start(clock);
     let workers: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
     if workers.iter().any(Result::is_err) {
-        // Workers that were started must not wait for those that were not, and must not issue a part of the load alone.
+        // Workers that were started must not wait for the missing workers, and must not issue only a part of the load.
         shared.give_up();
     }
     // Join all workers, even if one of them failed.
@@ -242,8 +241,8 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
-/// Issues a load on the runtime and the clock of the caller, which may be paused: one worker and no thread. For tests, and for programs
-/// that bring their own runtime.
+/// Issues a load on the caller's runtime and clock, which may be paused: one worker and no thread. For tests, and for programs with their own
+/// runtime.
 ///
 /// # Errors
 /// As [`run_load`].
@@ -341,7 +340,7 @@ fn panicked(said: Box<dyn Any + Send>) -> LoadError {
     LoadError::Panic { message: text.unwrap_or_else(|| "it gave no message".into()) }
 }
 
-/// Gives the load up if its worker did not end well.
+/// Calls off the load if its worker did not end well.
 struct Ended<'a> {
     shared: &'a Shared,
     well: bool,
@@ -393,9 +392,9 @@ fn sum_up(
     }
 }
 
-/// Raises the soft limit of open files to the hard limit: each request under way needs a file.
+/// Raises the soft limit of open files to the hard limit: each request in flight needs a file.
 pub fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // If the system refuses, the limit stays as it is, and requests that lack a file report it.
+    // If the system refuses, the limit is unchanged, and requests that lack a file report it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

@@ -1,5 +1,4 @@
-//! [I/O] Open loop: each request is sent at its scheduled time, independent of the requests before it. A request that
-//! is late is sent at once.
+//! [I/O] Open loop: each request is sent at its scheduled time, independent of earlier requests. A late request is sent immediately.
 
 use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
 
@@ -17,17 +16,15 @@ use super::{
 use crate::stop::StopState;
 use measurement::schedule::Schedule;
 
-/// No request is prepared within this time before another one is due.
+/// Within this time before a request is due, no other request is prepared.
 const MARGIN: Duration = Duration::from_micros(200);
 /// Late requests that are sent before the runtime polls the sockets.
 const MAX_LATE: u32 = 16;
-/// Connections for the requests of this first part of a stage are opened before the stage begins: at least and at most
-/// this many.
+/// The requests in this first part of a stage get connections before the stage begins: at least and at most this many connections.
 const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
-/// The most connections that are opened before a stage whose requests leave together.
+/// Maximum connections that are opened before a stage whose requests leave together.
 const MAX_WARM: usize = 4_096;
-/// The time that a new connection may take. Spare connections are kept for the requests of this time: at least and at
-/// most this many.
+/// The time that a new connection may take. Spare connections are kept for the requests in this time: at least and at most this many.
 const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);
 
 /// This worker's requests of a stage, in order.
@@ -48,7 +45,7 @@ impl Feed<'_> {
         self.ahead.next(self.shared, || self.numbers.next())
     }
 
-    /// What is unissued if the load is stopped, or the stage ended, before this request.
+    /// The unissued requests if the load is stopped, or the stage ended, before this request.
     fn stopped_at(&self, number: u64) -> Unissued {
         let (at, numbers) = (self.shared.clock.now(), self.unissued_from(number));
         match self.shared.stop.state() {
@@ -57,7 +54,7 @@ impl Feed<'_> {
         }
     }
 
-    /// This request and all requests after it.
+    /// This request and all later requests.
     fn unissued_from(&self, number: u64) -> UnissuedNumbers {
         let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
         UnissuedNumbers { ready, rest: Some(self.numbers.clone()) }
@@ -71,7 +68,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let ahead = Ahead::new(stage_context.stage, None);
     let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
     let phase = shared.plan.stages[stage_context.stage].phase.as_deref();
-    // A sample that waits behind others of the same query waits for a permit, and is not late.
+    // A sample that waits behind other samples of the same query waits for a permit, and is not late.
     let one_query = phase.is_some_and(|it| it.query_count() == 1);
     let at_once = if one_query { shared.most_under_way(stage_context.stage).div_ceil(shared.workers) } else { 0 };
     worker.unless_stopped(warm(context, schedule, at_once.min(MAX_WARM))).await;
@@ -84,7 +81,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let stopped = shared.stopped(stage_context.stage);
     tokio::pin!(stopped);
     let mut pace = Pace::new(shared);
-    // When the last request that waited for a permit got it.
+    // When the last request got its permit after a wait.
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.may_end_before_schedule());
     // A phase that one worker ends is over for all workers: its other queries are not issued.
@@ -102,13 +99,13 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         }
         let mut due = Due { at: due, ..Due::default() };
         if concurrency_limit.is_bounded() {
-            // A request behind one that waited for a permit has waited too.
+            // A request behind another request that waited for a permit has waited too.
             let behind = blocked.saturating_sub(due.at);
             let wait_began = shared.clock.now();
             due.permit = match concurrency_limit.try_acquire() {
                 Some(permit) => permit,
-                // Only a request that is due asks for a permit, so that no worker holds back a permit that another
-                // needs. The requests behind it wait as well: they would get their permits later in any case.
+                // Only a request that is due acquires a permit, so that no worker holds a permit that another worker needs. The requests
+                // behind it wait as well: they would get their permits later in any case.
                 None => tokio::select! {
                     biased;
                     () = &mut stopped => break feed.stopped_at(number),
@@ -135,7 +132,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         );
         if let Some(phase) = phase {
             let issued = shared.count_query(stage_context.stage);
-            // All requests under way belong to this stage: those of earlier stages have ended.
+            // All requests in flight belong to this stage: the requests of earlier stages have ended.
             let end = phase.after(issued, sent_at.saturating_sub(start), &|| shared.progress.under_way());
             end.into_iter().for_each(|it| shared.end_phase(stage_context.stage, it));
         }
@@ -145,10 +142,10 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     unissued
 }
 
-/// Gives the runtime its turns between the sends of an open loop.
+/// Lets the runtime run between the sends of an open loop.
 pub(super) struct Pace<'a> {
     shared: &'a Shared,
-    /// Late requests that were sent since the sockets were polled.
+    /// Late requests that were sent since the last poll of the sockets.
     late: u32,
 }
 
@@ -172,7 +169,7 @@ impl Pace<'_> {
     }
 }
 
-/// Takes the requests that have ended, and opens spare connections where some are missing.
+/// Removes the requests that have ended, and opens missing spare connections.
 pub(super) fn tidy_up(context: &Arc<RequestContext>, in_flight: &mut JoinSet<()>) {
     while let Some(joined) = in_flight.try_join_next() {
         check_join(joined);
@@ -183,7 +180,7 @@ pub(super) fn tidy_up(context: &Arc<RequestContext>, in_flight: &mut JoinSet<()>
     }
 }
 
-/// Opens connections for the start of a stage of which `at_once` requests leave together.
+/// Opens connections for the start of a stage in which `at_once` requests leave together.
 pub(super) async fn warm(context: &RequestContext, schedule: &Schedule, at_once: usize) {
     let rate = schedule.mean_rate() / context.shared.workers as f64;
     let within =

@@ -1,4 +1,4 @@
-//! How many requests ended in another way than by success, for the progress of a load. A success costs nothing here.
+//! Number of requests that ended without success, for the progress of a load. A success costs nothing here.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

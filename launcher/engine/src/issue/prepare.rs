@@ -11,9 +11,9 @@ use crate::{
     requests::{Draft, RequestedLengths},
 };
 
-/// Requests that a worker prepares ahead: enough for a burst, and few enough to be made between sends.
+/// Requests that a worker prepares ahead: enough for a burst, and few enough to make them between sends.
 const MAX_AHEAD: usize = 64;
-/// The most bytes of their bodies.
+/// Maximum total size of their bodies, in bytes.
 const MAX_AHEAD_BYTES: usize = 8 << 20;
 
 /// A request that is ready to be sent.
@@ -22,7 +22,7 @@ pub(super) struct Prepared {
     pub(super) number: u64,
     /// The index of its traffic class; `None` if there are none.
     pub(super) class: Option<u16>,
-    /// Header fields of its traffic class, and of its session where it stands alone.
+    /// Header fields of its traffic class, and of its session if the request stands alone.
     pub(super) headers: Option<Arc<HeaderMap>>,
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
@@ -31,7 +31,7 @@ pub(super) struct Prepared {
     pub(super) leaves: Option<Leaves>,
     /// Its output is kept.
     pub(super) keep_output: bool,
-    /// How long it took to make it.
+    /// How long it took to build the request.
     pub(super) build: Duration,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// `most`: how many requests may wait; `None`: enough for a burst.
+    /// `most`: maximum number of waiting requests; `None`: enough for a burst.
     pub(super) fn new(stage: usize, most: Option<usize>) -> Ahead {
         let maker = Maker { stage, draft: Draft::default() };
         Ahead { maker, ready: VecDeque::new(), bytes: 0, most: most.unwrap_or(MAX_AHEAD) }
@@ -60,20 +60,20 @@ impl Ahead {
         self.ready.iter().map(|it| it.number).collect()
     }
 
-    /// Makes a request and puts it behind the others.
+    /// Makes a request and appends it to the queue.
     pub(super) fn prepare(&mut self, shared: &Shared, number: u64) {
         let prepared = self.maker.make(shared, number);
         self.bytes += prepared.body.len();
         self.ready.push_back(prepared);
     }
 
-    /// Puts a request back that was taken and not sent.
+    /// Puts back a request that was taken and not sent.
     pub(super) fn put_back(&mut self, prepared: Prepared) {
         self.bytes += prepared.body.len();
         self.ready.push_front(prepared);
     }
 
-    /// The first request that waits. If none waits, the request with the number that `number` returns, made now.
+    /// The first waiting request. If none waits, makes the request whose number `number` returns.
     pub(super) fn next(&mut self, shared: &Shared, number: impl FnOnce() -> Option<u64>) -> Option<Prepared> {
         match self.ready.pop_front() {
             Some(prepared) => {
@@ -103,7 +103,7 @@ impl BatchMaker {
         BatchMaker(Maker { stage, draft: Draft::default() })
     }
 
-    /// Makes one request of these samples. It asks for the longest of their answers: a request holds one length.
+    /// Makes one request from these samples. It requests the longest of their output lengths, because a request holds only one length.
     pub(super) fn make(&mut self, shared: &Shared, numbers: Range<u64>) -> PreparedBatch {
         let began = shared.clock.now();
         let BatchMaker(Maker { stage, draft }) = self;
@@ -138,7 +138,7 @@ impl BatchMaker {
     }
 }
 
-/// Makes the requests of one stage in a buffer that it keeps.
+/// Makes the requests of one stage in its own buffer.
 #[derive(Debug)]
 struct Maker {
     stage: usize,
@@ -151,7 +151,7 @@ impl Maker {
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
-        // A chat template and images add tokens of their own.
+        // A chat template and images add tokens.
         requested.is_exact &= !shared.plan.has_messages;
         let class = shared.plan.classes.get(self.stage, number);
         requested.output = shared.plan.output_to_send(class.map(|(_, it)| it), requested.output);
@@ -168,7 +168,7 @@ impl Maker {
         Prepared { number, class, headers, body, id, requested, leaves, keep_output, build }
     }
 
-    /// Adds the id of the session, which is this request alone.
+    /// Adds the session id of a request that is a session of its own.
     fn with_session(&self, shared: &Shared, number: u64, headers: Option<Arc<HeaderMap>>) -> Option<Arc<HeaderMap>> {
         let Some(name) = &shared.plan.session_header else { return headers };
         let Some(id) = shared.run_id.header(format_args!("session-{}-{number}", self.stage)) else { return headers };

@@ -1,5 +1,5 @@
-//! [I/O] Probes: small, evenly spaced requests beside the load of a stage, with tallies of their own. They are an open
-//! loop outside the concurrency limit of the load, on connections of the first worker.
+//! [I/O] Probes: small, evenly spaced requests beside the load of a stage, with their own tallies. They are an open loop outside the
+//! concurrency limit of the load, on connections of the first worker.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
 };
 use clock::Sleeper;
 
-/// The most probes that may be unanswered at a time: another probe would tell no more about a server that has stalled.
+/// Maximum number of unanswered probes: more probes would add no information about a server that has stalled.
 const MAX_UNDER_WAY: usize = 1_000;
 
 /// The probes beside one stage.
@@ -47,7 +47,7 @@ impl Probing {
             let mut stop = context.shared.stop.watch();
             for number in 0_u64.. {
                 let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
-                // A probe that has to wait for the others is sent late, which its send lag shows.
+                // A probe that must wait for other probes is sent late, which its send lag shows.
                 let permit = async {
                     while in_flight.len() >= MAX_UNDER_WAY {
                         in_flight.join_next().await.into_iter().for_each(check_join);

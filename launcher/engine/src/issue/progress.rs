@@ -1,4 +1,4 @@
-//! How far a load has come, for those who watch it from other threads.
+//! The progress of a load, for readers on other threads.
 
 use std::sync::{
     OnceLock,
@@ -11,23 +11,24 @@ use super::{
 };
 use crate::hold::Hold;
 
-/// How far the load has come. The counters are not read at one instant: they may differ by a request.
+/// The progress of the load. The counters are not read at one instant: they may differ by a request.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Requests of the stages whose number is known, see [`Progress::planned_requests`].
+    /// Requests of the stages whose number of requests is known, see [`Progress::planned_requests`].
     pub planned: AtomicU64,
-    /// Stages whose number of requests is not known: answers or time decide it, or stages that have not run yet.
+    /// Stages whose number of requests is not known: it depends on answers, on time, or on stages that have not run yet.
     pub undecided_stages: AtomicU64,
     pub issued: AtomicU64,
     /// Requests that have ended, failed ones included.
     pub ended: AtomicU64,
     /// Requests that failed or were cancelled.
     pub failed: AtomicU64,
-    /// Requests that ended without success, by the way in which they ended.
+    /// Requests that ended without success, by outcome.
     pub not_ok: OutcomeCounts,
-    /// Events with output, of all requests that have ended.
+    /// Events with output, over all requests that have ended.
     pub output_events: AtomicU64,
-    /// Index of the stage that runs. Who reads it with `Acquire` finds in `began` when that stage began, or a later one.
+    /// Index of the stage that runs. A reader that loads it with `Acquire` finds in `began` the start time of that stage, or of a later
+    /// stage.
     pub stage: AtomicU64,
     /// When this stage began, in nanoseconds on the clock of the timeline.
     pub began: AtomicU64,
@@ -36,27 +37,27 @@ pub struct Progress {
     /// When the pause after this stage ends, in nanoseconds on the same clock. Before `began` if the pause has not
     /// begun.
     pub pause_until: AtomicU64,
-    /// How many stages are over: all of their requests have ended. It is not counted for the last one, with which the load ends.
+    /// Number of stages in which all requests have ended. The last stage is not counted, because the load ends with it.
     pub stages_over: AtomicU64,
-    /// Keeps the next stage from beginning.
+    /// Delays the next stage.
     pub hold: Hold,
-    /// The bits of the rate that earlier stages gave to this stage; 0 if its rate was known before the run.
+    /// The bits of the rate that earlier stages determined for this stage; 0 if its rate was known before the run.
     pub measured_rate: AtomicU64,
     /// Times to the first token, counted from the scheduled time.
     pub ttft: RecentTimes,
-    /// What is planned; empty before the load begins.
+    /// The plan of the load; empty before the load begins.
     pub timeline: OnceLock<Timeline>,
 }
 
 impl Progress {
-    /// Fewer requests are sent than were planned.
+    /// Reduces the number of planned requests.
     pub(super) fn leave_out(&self, requests: u64) {
-        // 0 stands for a number that is not known.
+        // 0 means an unknown number.
         let less = |planned: u64| planned.checked_sub(requests).filter(|it| *it > 0);
         let _ = self.planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// Requests of all stages; `None` where the number of a stage is not known.
+    /// Requests of all stages; `None` if the number for any stage is unknown.
     pub fn planned_requests(&self) -> Option<u64> {
         let planned = self.planned.load(Ordering::Relaxed);
         (self.undecided_stages.load(Ordering::Relaxed) == 0 && planned > 0).then_some(planned)

@@ -1,5 +1,4 @@
-//! [I/O] A stream of queries: a query is sent when all samples of the query before it are complete. One worker issues all
-//! queries.
+//! [I/O] A stream of queries: a query is sent when all samples of the previous query are complete. One worker issues all queries.
 
 use std::{
     ops::Range,
@@ -69,7 +68,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, p
     Unissued::Over(UnissuedNumbers::default())
 }
 
-/// Makes the requests of the next query while none has to be sent.
+/// Makes the requests of the next query while no request is due.
 async fn prepare(ahead: &mut Ahead, shared: &Shared, numbers: &mut Range<u64>) {
     while !ahead.is_full()
         && let Some(number) = numbers.next()

@@ -8,14 +8,14 @@ use measurement::recorder::{Keep, RecordBudget};
 /// Memory that records leave free for threads, connections and answers: a quarter, and at least 32 MiB.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
-/// How many records a load with this many threads may keep. Warns if they will not all fit. `needs_all`: the number
-/// is not bounded, and the warning is all.
+/// Maximum number of records that a load with this many threads may keep. Warns if they will not all fit. `needs_all`: the number is not
+/// bounded, and only the warning applies.
 pub(super) fn budget(needs_all: bool, keep: Keep, planned: u64, threads: usize) -> RecordBudget {
     let Some(left) = memory::left().filter(|_| keep != Keep::Summary) else { return RecordBudget::default() };
     if let Some(message) = too_few(left, planned, threads as u64, needs_all) {
         warn!("{message}");
     }
-    // With times between tokens the memory holds fewer records than the warning says: nobody knows before how many tokens come.
+    // With times between tokens, fewer records fit than the warning says: the number of tokens is unknown before the load.
     if needs_all { RecordBudget::default() } else { RecordBudget::for_records(records_that_fit(left)) }
 }
 
@@ -27,7 +27,7 @@ fn records_that_fit(left: MemoryLeft) -> u64 {
 
 fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Option<String> {
     let fitting_records = records_that_fit(left);
-    // Each thread has a block of its own, which may be partly empty.
+    // Each thread has its own block, which may be partly empty.
     let needed = RecordBudget::needed(planned, threads);
     let ((part, least), bytes) = (KEPT_FREE, needed.saturating_mul(RecordBudget::BYTES_PER_RECORD));
     let memory = mebibytes(bytes.saturating_add((bytes / (part - 1)).max(least)));
@@ -66,7 +66,7 @@ mod tests {
         let words = ["10000000 requests", "1000 MiB are left", "limit of 1024 MiB", "perRequestRecords: None"];
         assert!(words.iter().all(|it| message.contains(it)), "{message}");
         assert!(too_few(pod, 10_000_000, 2, true).unwrap().contains("the verdict on the test"));
-        // All records fit into the memory that the message asks for.
+        // The memory that the message requests holds all records.
         let needed: u64 = message.split_once("need ").unwrap().1.split_once(" MiB").unwrap().0.parse().unwrap();
         assert_eq!(too_few(MemoryLeft { bytes: (needed + 1) << 20, ..pod }, 10_000_000, 2, false), None);
     }
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// How many requests of eight threads are left out, if one falls to each thread and all others to the first.
+    /// How many requests are left out with eight threads, if each thread gets one request and the first thread gets all others.
     fn left_out(left: MemoryLeft, planned: u64) -> u64 {
         let budget = RecordBudget::for_records(records_that_fit(left));
         let of_thread = |thread| if thread == 0 { planned - 7 } else { 1 };
@@ -114,7 +114,7 @@ mod tests {
         let room = records_that_fit(left);
         let fitting = (7..room).rev().find(|it| too_few(left, *it, 8, false).is_none()).unwrap();
         assert!(fitting > room / 2 && left_out(left, fitting) == 0, "{fitting} of {room}");
-        // Memory for all records is not enough for the blocks that hold them.
+        // Memory for all records is too small for the blocks that hold them.
         assert!(left_out(left, room) > 0 && too_few(left, room, 8, false).is_some());
         assert_eq!(too_few(left, 0, 8, false), None);
     }

@@ -17,7 +17,7 @@ use super::{
 use crate::stop::StopState;
 use measurement::{phase::PhaseEnd, record::RequestOutcome, recorder::Recorder, vitals::worker::WorkerVitals};
 
-/// How long before a stage its connections and first requests are made, after the pause before it.
+/// How long before a stage its connections and first requests are made, after the preceding pause.
 const WARMING: Duration = Duration::from_secs(1);
 
 /// The result of one worker.
@@ -40,7 +40,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         // A server would close connections during a long pause, so they are opened after it.
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
-        // All requests of the stages before have ended, and none of this one is made yet.
+        // All requests of earlier stages have ended, and no request of this stage has been made.
         shared.plan.begin_stage(index, shared.progress.issued.load(Ordering::Relaxed));
         let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
         let has_sessions = shared.plan.sessions.is_some();
@@ -88,14 +88,14 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         barriers += 1;
         shared.wait_for_workers(barriers).await;
         if let Some(at) = shared.cut_at(index) {
-            // For a worker without a part in the rest of the stage, too: the window of the load is the widest of its workers.
+            // Also for a worker without a part in the rest of the stage: the window of the load is the widest window of its workers.
             worker.context.recorder().stop_early(index, at, false);
         }
         if let Some(samples) = samples {
             samples.end().await;
         }
         shared.close_phase(index);
-        // The failures of one stage do not count in the next: the pause between them would count as part of the outage.
+        // The failures of one stage do not count in the next stage: the pause between them would count as part of the outage.
         shared.target_health.reset();
         shared.clients.begin_stage();
         if index + 1 < shared.plan.stages.len() {
@@ -113,8 +113,8 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
     WorkerResult { recorder, unissued: unissued_count, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
 }
 
-/// Counts what a stage did not send, and returns how many of these requests were due when it was stopped. Requests that
-/// were due later are in no figure.
+/// Counts the unsent requests of a stage. Returns how many of them were due when the stage was stopped. Requests that were due later are in
+/// no figure.
 fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -> u64 {
     let shared = &worker.context.shared;
     let due = |number| shared.due(stage, number);

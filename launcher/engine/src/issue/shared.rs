@@ -1,4 +1,4 @@
-//! What the workers share: the plan, which does not change, and a few counters.
+//! State that the workers share: the plan, which does not change, and a few counters.
 
 use std::{
     ops::Range,
@@ -37,8 +37,7 @@ use measurement::{
     window::StageWindow,
 };
 
-/// From the moment when all workers are ready to time zero of the stage, so that each of them knows that time before it
-/// comes.
+/// Time between the moment when all workers are ready and time zero of the stage, so that each worker knows time zero before it arrives.
 const LEAD: Duration = Duration::from_millis(2);
 
 pub(super) struct Shared {
@@ -58,18 +57,18 @@ struct SharedStage {
     start: OnceLock<Duration>,
     /// Counts for the rates of later stages; `None` if none needs them.
     counts: Option<StageCounts>,
-    /// The times of a stage whose rate earlier stages give.
+    /// The times of a stage whose rate earlier stages determine.
     drawn: OnceLock<Result<Drawn, NotMeasured>>,
     claims: Claims,
     start_rate: StartRate,
     stop_rules: StopRules,
     concurrency_limit: ConcurrencyLimit,
-    /// For a phase: the queries that were issued, and why no more are.
+    /// For a phase: the number of queries issued so far, and why no more are issued.
     issued: AtomicU64,
     end: OnceLock<PhaseEnd>,
     /// Whether a stop or a rule ended the stage on a worker.
     is_cut: AtomicBool,
-    /// When the last worker ended it, in nanoseconds.
+    /// When the last worker ended the stage, in nanoseconds.
     ended: AtomicU64,
 }
 
@@ -79,7 +78,7 @@ impl Shared {
             start: OnceLock::new(),
             counts: plan.gives_rates(index).then(StageCounts::default),
             drawn: OnceLock::new(),
-            // A phase has rules of its own.
+            // A phase has its own rules.
             stop_rules: StopRules::new(if stage.phase.is_none() { &plan.stop_rules } else { &[] }),
             claims: match stage.load {
                 PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => Claims::default(),
@@ -116,8 +115,8 @@ impl Shared {
         &self.stages[stage].claims
     }
 
-    /// The times of a stage whose rate earlier stages give. The first worker that needs them draws them; the others wait.
-    /// Call it when all workers have ended the stages before. `None` for another stage.
+    /// The times of a stage whose rate earlier stages determine. The first worker that needs them draws them; the other workers wait. Call it
+    /// when all workers have ended the earlier stages. `None` for any other stage.
     pub(super) fn draw(&self, stage: usize) -> Option<&Result<Drawn, NotMeasured>> {
         let PlannedLoad::Measured(load) = &self.plan.stages[stage].load else { return None };
         let earlier = |index: u32| {
@@ -132,7 +131,7 @@ impl Shared {
             if let Ok(Drawn { schedule, .. }) = &drawn {
                 let unplanned = schedule.len().saturating_sub(load.count().unwrap_or_default());
                 self.progress.planned.fetch_add(unplanned, Ordering::Relaxed);
-                // A session has as many requests as its turns, which the schedule does not know.
+                // A session has one request per turn, which the schedule does not know.
                 if load.count().is_none() && self.plan.sessions.is_none() {
                     self.progress.undecided_stages.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -142,7 +141,7 @@ impl Shared {
         Some(self.stages[stage].drawn.get_or_init(draw))
     }
 
-    /// When a request of a stage is due, from the start of the stage; `None` if answers decide, or it is not known yet.
+    /// When a request of a stage is due, from the start of the stage; `None` if it depends on answers, or is not known yet.
     pub(super) fn due(&self, stage: usize, number: u64) -> Option<Duration> {
         match &self.plan.stages[stage].load {
             PlannedLoad::Open(schedule) => schedule.get(number),
@@ -151,7 +150,7 @@ impl Shared {
         }
     }
 
-    /// The rate that earlier stages gave to a stage that has begun.
+    /// The rate that earlier stages determined for a stage that has begun.
     pub(super) fn measured_rate(&self, stage: usize) -> Option<RequestRate> {
         self.drawn(stage).map(|it| it.rate)
     }
@@ -213,12 +212,12 @@ impl Shared {
         }
     }
 
-    /// Keeps the number of requests under way, all of which belong to this stage.
+    /// Records the number of requests in flight, all of which belong to this stage.
     pub(super) fn sample_under_way(&self, stage: usize) {
         self.stages[stage].counts.iter().for_each(|it| it.sample(self.clock.now(), self.progress.under_way()));
     }
 
-    /// How each stage came to its rate.
+    /// How each stage got its rate.
     pub(super) fn stage_results(&self) -> Vec<StageResult> {
         let of_stage = |stage: &SharedStage| StageResult {
             ended_by: stage.stop_rules.end(),
@@ -232,7 +231,7 @@ impl Shared {
         &self.stages[stage].start_rate
     }
 
-    /// The most requests of a stage that can be under way at once.
+    /// Maximum number of requests in flight in a stage.
     pub(super) fn most_under_way(&self, stage: usize) -> usize {
         let stage = &self.plan.stages[stage];
         let requests = usize::try_from(stage.load.count()).unwrap_or(usize::MAX);
@@ -260,15 +259,15 @@ impl Shared {
         stage.is_cut.fetch_or(is_cut, Ordering::Relaxed);
     }
 
-    /// When the last worker ended a stage that was cut on any of them: others may have had nothing to do any more, or from the start.
-    /// Call it when all workers have ended the stage.
+    /// When the last worker ended a stage that was cut on any worker. Other workers may have had no work left, or none from the start. Call
+    /// it when all workers have ended the stage.
     pub(super) fn cut_at(&self, stage: usize) -> Option<Duration> {
         let stage = &self.stages[stage];
         let is_cut = stage.is_cut.load(Ordering::Relaxed);
         is_cut.then(|| Duration::from_nanos(stage.ended.load(Ordering::Relaxed)))
     }
 
-    /// Called when all workers have ended a stage: a phase that nothing else ended has issued all its queries.
+    /// Called when all workers have ended a stage: a phase without another end reason has issued all its queries.
     pub(super) fn close_phase(&self, stage: usize) {
         if let Some(end) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
             self.end_phase(stage, end);
@@ -280,7 +279,7 @@ impl Shared {
         self.stages[stage].end.get().copied()
     }
 
-    /// The result of each phase, one entry for each stage; `None` for a stage that is no phase.
+    /// The result of each phase, one entry per stage; `None` for a stage that is not a phase.
     pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
         let of_stage = |(index, stage): (usize, &PlannedStage)| {
             stage.phase.as_ref()?;
@@ -301,8 +300,7 @@ impl Shared {
         let _ = self.arrivals.subscribe().wait_for(|it| *it >= all).await;
     }
 
-    /// Called when a worker was lost: releases the workers that wait for it, and stops them. The error of the lost
-    /// worker is the reason that the user reads.
+    /// Called when a worker was lost: releases the workers that wait for it, and stops them. The user sees the error of the lost worker.
     pub(super) fn give_up(&self) {
         self.stop.abort(StopReason::Signal);
         self.arrivals.send_replace(u64::MAX);
@@ -319,8 +317,8 @@ impl Shared {
 pub(super) struct Claims {
     next: AtomicU64,
     count: u64,
-    /// This many numbers at the end are taken only when a slot is free. If a worker with busy slots took them ahead,
-    /// they would wait while slots of other workers are idle.
+    /// This many numbers at the end are taken only when a slot is free. If a worker with busy slots took them ahead, they would wait while
+    /// slots of other workers are idle.
     tail: u64,
 }
 

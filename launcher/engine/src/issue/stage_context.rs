@@ -15,7 +15,7 @@ pub(super) struct StageContext<'a> {
     pub(super) stage: usize,
     earliest: Duration,
     pub(super) probing: Option<Probing>,
-    /// Looks at the requests under way, if a later stage needs their numbers.
+    /// Samples the number of requests in flight, if a later stage needs it.
     pub(super) samples: Option<UnderWaySamples>,
     /// Runs from the start of the stage.
     pub(super) watch: Option<StageWatch>,
@@ -27,8 +27,7 @@ impl<'a> StageContext<'a> {
         StageContext { worker, barriers, stage, earliest, probing: None, samples: None, watch: None }
     }
 
-    /// Waits until all workers are ready, and returns time zero of the stage. The first worker sends the probes from
-    /// then on.
+    /// Waits until all workers are ready, and returns time zero of the stage. From then on the first worker sends the probes.
     pub(super) async fn start(&mut self) -> Duration {
         let RequestContext { shared, .. } = &*self.worker.context;
         *self.barriers += 1;
@@ -40,7 +39,7 @@ impl<'a> StageContext<'a> {
             progress.measured_rate.store(rate, Ordering::Relaxed);
             progress.began.store(nanos(start), Ordering::Relaxed);
             progress.ended_before.store(progress.ended.load(Ordering::Relaxed), Ordering::Relaxed);
-            // The last one: the time above is then that of this stage.
+            // Store this last: the time above then belongs to this stage.
             progress.stage.store(self.stage as u64, Ordering::Release);
             if shared.plan.gives_drain_rates(self.stage) {
                 self.samples = Some(UnderWaySamples::start(shared, self.stage, start));

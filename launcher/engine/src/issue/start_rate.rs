@@ -1,4 +1,4 @@
-//! The bound on the requests of a closed loop that start in a second, over all workers.
+//! The bound on closed-loop request starts per second, over all workers.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -9,24 +9,24 @@ use crds::units::RequestRate;
 
 use super::timeline::nanos;
 
-/// Deals out start times that are at least 1 / rate apart, in the order in which slots become free.
+/// Assigns start times that are at least 1 / rate apart, in the order in which slots become free.
 #[derive(Debug, Default)]
 pub(super) struct StartRate {
-    /// The least time between two starts in nanoseconds; 0 without a bound.
+    /// Minimum time between two starts in nanoseconds; 0: no bound.
     gap: u64,
     /// The earliest next start.
     next: AtomicU64,
 }
 
 impl StartRate {
-    /// `None`: without a bound.
+    /// `None`: no bound.
     pub(super) fn new(rate: Option<RequestRate>) -> StartRate {
         // Rounded up, so that no second has more starts than the rate allows.
         let gap = rate.map_or(0, |it| (1e9 / it.per_second()).ceil() as u64);
         StartRate { gap, next: AtomicU64::new(0) }
     }
 
-    /// When the request of a slot that is free at `free` may start: then, or later.
+    /// When the request of a slot that is free at `free` may start: at `free` or later.
     pub(super) fn take(&self, free: Duration) -> Duration {
         if self.gap == 0 {
             return free;

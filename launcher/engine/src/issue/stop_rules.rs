@@ -15,7 +15,7 @@ use measurement::{
     record::{RequestOutcome, RequestRecord},
 };
 
-/// A share is reached in spite of a rounding error.
+/// Tolerance, so that a rounding error does not prevent a share from being reached.
 const ROUNDING: f64 = 1e-9;
 
 /// The rules of one stage.
@@ -26,16 +26,15 @@ pub(super) struct StopRules {
     has_ended: watch::Sender<bool>,
 }
 
-/// What one rule counts.
+/// Counts of one rule.
 #[derive(Debug)]
 struct Counts {
     hit: Hit,
     limit: HitLimit,
-    /// Requests that ended, and hits among them. With `InARow` the hits since the last request that was none.
+    /// Requests that ended, and hits among them. With `InARow`: the hits since the last request that was not a hit.
     ended: u64,
     hits: u64,
-    /// The last requests, for a limit that forgets older ones: the end in nanoseconds x 2, and 1 for a hit. Eight bytes
-    /// for each of them.
+    /// The last requests, for a limit that forgets older requests: the end in nanoseconds x 2, plus 1 for a hit. Eight bytes per request.
     last: VecDeque<u64>,
 }
 
@@ -48,9 +47,9 @@ impl StopRules {
         StopRules { counts: rules.iter().map(counts).collect(), end, has_ended }
     }
 
-    /// Counts a request that has ended. Returns the rule that it fulfils, once.
+    /// Counts a request that has ended. Returns the fulfilled rule, once.
     pub(super) fn count(&self, record: &RequestRecord) -> Option<RuleEnd> {
-        // A request that its client or the launcher gave up says nothing about the server.
+        // A request that its client or the launcher gave up is no evidence about the server.
         if self.counts.is_empty() || !record.outcome.is_decided() || self.end.get().is_some() {
             return None;
         }
@@ -158,7 +157,7 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// A request that was sent at 0, and whose first token came in the middle.
+    /// A request that was sent at 0, with its first token at half of its time.
     fn request(ended: u64, outcome: RequestOutcome) -> RequestRecord {
         let token = outcome.is_success().then(|| millis(ended / 2));
         RequestRecord {
@@ -187,7 +186,7 @@ mod tests {
         StopRules::new(&[StopRule { name: "r".into(), hit: Hit::Failed, limit, scope: StopScope::Stage }])
     }
 
-    /// The number of the request, from 1, that ends a stage in which one request ends each second: `x` failed.
+    /// The number of the request, from 1, that ends a stage in which one request ends per second. `x`: a failed request.
     fn check(limit: HitLimit, requests: &str) -> Option<usize> {
         let rules = rules(limit);
         let end = requests.chars().zip(1..).find_map(|(request_ended, number)| {
@@ -206,10 +205,10 @@ mod tests {
         assert_eq!(check(HitLimit::Count(3), "x..x...x."), Some(8));
         assert_eq!(check(HitLimit::InARow(3), "xx.xx.xxxx"), Some(9));
         assert_eq!(check(HitLimit::InARow(3), "xx.xx.xx."), None);
-        // Not before there are four; 2 of the last 4.
+        // No share is reached before there are four requests; then 2 of the last 4.
         assert_eq!(check(HitLimit::ShareOfLast { share: 0.5, of: 4 }, "xx.."), Some(4));
         assert_eq!(check(HitLimit::ShareOfLast { share: 0.5, of: 4 }, "x...x...x..x"), Some(12));
-        // Those that ended within the last 3 s, both ends included: four requests.
+        // Requests that ended within the last 3 s, both ends included: four requests.
         let within = |least| HitLimit::ShareWithin { share: 0.75, within: Span(millis(3_000)), least };
         assert_eq!(check(within(1), "....x.xxx"), Some(8));
         assert_eq!(check(within(1), "x"), Some(1));

@@ -1,5 +1,5 @@
-//! Decides when a target is lost: every request has failed for a time, and more failures would add no information. A target
-//! that has begun to answer a request is not lost, however long the answer takes.
+//! Decides when a target is lost: every request has failed for some time, and more failures would add no information. A target that has begun
+//! to answer a request is not lost, however long the answer takes.
 
 use std::{
     sync::{
@@ -13,7 +13,7 @@ use crate::client::ResponseSeen;
 
 /// How long every request must have failed.
 const LONG_ENOUGH: Duration = Duration::from_secs(30);
-/// How many requests must have failed.
+/// Minimum number of failed requests.
 const OFTEN_ENOUGH: u64 = 10;
 /// No failure since the last response.
 const NONE: u64 = u64::MAX;
@@ -57,7 +57,7 @@ impl TargetHealth {
 mod tests {
     use super::*;
 
-    /// The first of these failures, in seconds after a response at 0, at which the target is lost.
+    /// The first failure at which the target is lost, in seconds after a response at 0.
     fn check(seconds: &[u64]) -> Option<u64> {
         let target_health = TargetHealth::default();
         target_health.response_seen.note(200);

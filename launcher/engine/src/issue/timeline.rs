@@ -1,5 +1,4 @@
-//! How long the stages of a load should take, and the times of the last requests, for the progress display. Pure,
-//! except for counters.
+//! How long the stages of a load should take, and the times of the last requests, for the progress display. Pure, except for counters.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -22,14 +21,14 @@ pub struct Timeline {
 /// How long a stage should take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedTime {
-    /// Until its last request is due; `None` if the answers, or the rules of a test, decide.
+    /// Time until its last request is due; `None` if it depends on answers or on the rules of a test.
     pub length: Option<Duration>,
-    /// Number of requests; `None` if the duration or a rule decides.
+    /// Number of requests; `None` if it depends on the duration or on a rule.
     pub requests: Option<u64>,
     pub pause_after: Duration,
 }
 
-/// Times of the last requests of all workers. They are not read at one instant: one may be newer than the others.
+/// Times of the last requests over all workers. They are not read at one instant: one time may be newer than the others.
 #[derive(Debug)]
 pub struct RecentTimes {
     next: AtomicU64,

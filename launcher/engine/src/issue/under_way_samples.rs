@@ -1,4 +1,4 @@
-//! [I/O] Looks at the requests under way while a stage runs whose drain gives a rate to a later stage.
+//! [I/O] Samples the number of requests in flight while a stage runs whose drain determines the rate of a later stage.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,17 +6,17 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{in_flight::check_join, shared::Shared};
 
-/// Between two looks, as in inference-perf.
+/// Time between two samples, as in inference-perf.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Looks at one stage. One worker looks for all.
+/// Samples of one stage. One worker samples for all workers.
 pub(super) struct UnderWaySamples {
     over: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl UnderWaySamples {
-    /// Looks at `start`, and then every 0.5 s.
+    /// Samples at `start`, and then every 0.5 s.
     pub(super) fn start(shared: &Arc<Shared>, stage: usize, start: Duration) -> UnderWaySamples {
         let (over, mut ended) = oneshot::channel::<()>();
         let shared = Arc::clone(shared);

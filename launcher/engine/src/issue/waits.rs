@@ -1,4 +1,4 @@
-//! [I/O] Many waits on one precise timer: think times of the sessions of a worker.
+//! [I/O] Many waits on one precise timer: the think times of a worker's sessions.
 
 use std::{
     cmp::Reverse,
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, oneshot};
 
 use clock::{Clock, Sleeper};
 
-/// Waits of one worker, one for each turn that waits for its time.
+/// Waits of one worker, one per turn that waits for its time.
 pub(super) struct Waits {
     clock: Clock,
     sleeper: Sleeper,
@@ -25,7 +25,7 @@ struct Queue {
     made: u64,
 }
 
-/// Ordered by time, and then by the order in which they were made.
+/// Ordered by time, and then by creation.
 struct Wait {
     at: Duration,
     number: u64,
@@ -42,7 +42,7 @@ impl Waits {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns at time `at`, or immediately if that has passed. Needs [`Waits::run`] beside it.
+    /// Returns at time `at`, or immediately if that time has passed. Requires that [`Waits::run`] runs too.
     pub(super) async fn until(&self, at: Duration) {
         if self.clock.now() >= at {
             return;
@@ -79,7 +79,7 @@ impl Waits {
             let mut queue = self.queue();
             while queue.waits.peek().is_some_and(|Reverse(it)| it.at <= now) {
                 if let Some(Reverse(wait)) = queue.waits.pop() {
-                    // A turn that was given up waits no longer.
+                    // A turn that was given up no longer waits.
                     let _ = wait.over.send(());
                 }
             }

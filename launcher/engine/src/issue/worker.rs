@@ -39,7 +39,7 @@ impl Worker {
         Worker { index, context: Arc::new(context), sleeper, probe_sleeper }
     }
 
-    /// The numbers of this worker's requests, or slots, out of `count`: dealt in turn.
+    /// The numbers of this worker's requests, or slots, out of `count`. They are dealt to the workers in turn.
     pub(super) fn share(&self, count: u64) -> StepBy<Range<u64>> {
         (self.index as u64..count).step_by(self.context.shared.workers)
     }

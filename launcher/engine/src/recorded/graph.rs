@@ -1,4 +1,4 @@
-//! Which recorded request follows which, and what their prompts share. Pure.
+//! Which recorded request follows which, and which messages their prompts share. Pure.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -12,12 +12,12 @@ use super::{Call, CallPrompt, Message, Session, message::Said, otel::RawCall};
 
 /// Builds the graph of requests in the order in which they began.
 ///
-/// A request follows those whose answers its messages hold, and the last one that had ended before it began. What follows through
-/// other requests is left out.
+/// A request follows every request whose answer its messages contain, and the last request that had ended before it began. Indirect
+/// predecessors are left out.
 pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Session {
     let mut built = Session { calls: Vec::with_capacity(calls.len()), ..Session::default() };
     let mut places: HashMap<(String, Option<u32>), u32> = HashMap::new();
-    // All that each request follows, by way of others too.
+    // All direct and indirect predecessors of each request.
     let mut ancestors: Vec<Ancestors> = Vec::with_capacity(calls.len());
     let mut answered = Answered::default();
     let begin = calls.first().map_or(0.0, |it| it.start);
@@ -41,7 +41,7 @@ pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Sessi
         };
         let prompt = call.messages.iter().zip(&answers).map(|(message, answer)| {
             let answer = answer.filter(|_| recorded.answers == RecordedAnswers::Server).map(number);
-            // An answer that called tools is sent as it was recorded: the results of these tools name its calls.
+            // An answer that called tools is sent as recorded: the results of these tools refer to its calls.
             let answer = answer.filter(|_| Said::from_message(message).tool_calls.is_empty());
             let text = Value::Object(message.clone()).to_string();
             let next = number(built.messages.len());
@@ -70,12 +70,12 @@ pub(super) fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Requests that a request follows, a bit each: with the most requests of a session these are some 6 MB in all.
+/// Predecessors of a request, one bit each. With the maximum number of requests per session these take about 6 MB in total.
 #[derive(Debug, Default)]
 struct Ancestors(Vec<u64>);
 
 impl Ancestors {
-    /// Adds one. Returns whether it is new.
+    /// Adds an index. Returns whether it is new.
     fn insert(&mut self, index: usize) -> bool {
         let (word, bit) = (index / 64, 1 << (index % 64));
         if self.0.len() <= word {
@@ -97,9 +97,9 @@ impl Ancestors {
 /// The latest request with each answer.
 #[derive(Debug, Default)]
 struct Answered<'a> {
-    /// By the text of answers that call no tools.
+    /// Answers without tool calls, by text.
     texts: HashMap<&'a str, usize>,
-    /// By the ids of the calls.
+    /// Answers with tool calls, by the ids of the calls.
     tool_calls: HashMap<&'a [String], usize>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Answered<'a> {
         }
     }
 
-    /// The latest request whose answer a message is.
+    /// The latest request whose answer equals this message.
     fn by(&self, message: &Map<String, Value>) -> Option<usize> {
         if message.get("role").and_then(Value::as_str) != Some("assistant") {
             return None;

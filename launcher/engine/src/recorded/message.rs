@@ -1,31 +1,31 @@
-//! A message of a recorded session, as a chat holds it. Pure.
+//! A message of a recorded session, in the form of a chat. Pure.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-/// A message of one or several requests.
+/// A message that one or more requests contain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Message {
-    /// As it was recorded: a JSON object.
+    /// The recorded message: a JSON object.
     pub(crate) recorded: String,
-    /// The request whose answer it is; `None`: it is sent as it was recorded.
+    /// The request whose answer this message is; `None`: the message is sent as recorded.
     pub(crate) answer_of: Option<u32>,
 }
 
-/// What a recorded message says, for comparisons.
+/// The content of a recorded message, for comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     /// Its text; empty: none.
     pub(crate) text: String,
-    /// The ids of its tool calls, in order of the alphabet.
+    /// The ids of its tool calls, in alphabetical order.
     pub(crate) tool_calls: Vec<String>,
-    /// The functions that they call, in their order.
+    /// The functions that it calls, in their order.
     pub(crate) functions: Vec<String>,
 }
 
 impl Message {
-    /// As it was recorded, with a text before its content.
+    /// The recorded message, with a text before its content.
     pub(crate) fn marked(&self, marker: Option<&str>) -> Cow<'_, str> {
         let parsed =
             marker.and_then(|marker| Some((marker, serde_json::from_str::<Map<String, Value>>(&self.recorded).ok()?)));
@@ -46,7 +46,7 @@ impl Message {
 }
 
 impl Said {
-    /// What a message in the form of a chat says.
+    /// The content of a message in chat form.
     pub(super) fn from_message(message: &Map<String, Value>) -> Said {
         let text = match message.get("content") {
             Some(Value::String(text)) => text.clone(),
@@ -65,11 +65,11 @@ impl Said {
     }
 }
 
-/// A recorded message in the form of a chat: with `content`, or with the `parts` of OpenTelemetry's conventions. The role `developer` is
+/// Converts a recorded message to chat form: with `content`, or with the `parts` of OpenTelemetry's conventions. The role `developer` becomes
 /// `system`.
 ///
 /// # Errors
-/// It is no message.
+/// The value is not a message.
 pub(super) fn of_chat(message: &Value) -> Result<Map<String, Value>, String> {
     let wrong = || "a message is no object with a role".to_owned();
     let Value::Object(message) = message else { return Err(wrong()) };

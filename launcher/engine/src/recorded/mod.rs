@@ -1,5 +1,5 @@
-//! [I/O] Reads sessions that were recorded from a real application. `otel` reads the spans of a session, and `graph` finds out which
-//! request follows which. `weka` does both for traces of Weka.
+//! [I/O] Reads sessions that were recorded from a real application. `otel` reads the spans of a session, and `graph` finds out which request
+//! follows which. `weka` does both for Weka's traces.
 
 mod graph;
 mod message;
@@ -23,13 +23,13 @@ use workload_profiles::{
 
 pub(crate) use message::Message;
 
-/// The longest file, in bytes. Its values take about ten times as much memory while it is read.
+/// Maximum length of a file, in bytes. Its values take about ten times as much memory while the file is read.
 const MAX_FILE: u64 = 256 << 20;
-/// The most files.
+/// Maximum number of files.
 const MAX_FILES: usize = 100_000;
-/// The most bytes of all messages together.
+/// Maximum total bytes of all messages.
 const MAX_MESSAGES: usize = 1 << 30;
-/// The most requests of a session: each is compared with all before it.
+/// Maximum requests per session: each request is compared with all earlier requests.
 const MAX_CALLS: usize = 10_000;
 
 /// Why recordings cannot be sent.
@@ -38,13 +38,13 @@ pub enum RecordedError {
     /// A file or a folder cannot be read.
     #[error("cannot read the recording {path}", path = path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// A file holds no recording.
+    /// A file does not contain a valid recording.
     #[error("the recording {path}: {at}{problem}; leave it out, or set skipInvalidFiles", path = path.display())]
     Wrong {
         path: PathBuf,
-        /// The line and a blank; empty where the whole file is one recording.
+        /// The line and a space; empty if the whole file is one recording.
         at: String,
-        /// What is wrong, which may repeat a value of the file.
+        /// What is wrong. The text may repeat a value from the file.
         problem: String,
     },
     /// The filter of sessions is wrong.
@@ -53,7 +53,7 @@ pub enum RecordedError {
     /// No session is left.
     #[error("no recorded session is left of {files} files; name other files, or another filter")]
     Empty { files: usize },
-    /// There are too many.
+    /// There are too many items.
     #[error("the recordings are more than {what}; name fewer files")]
     TooMany { what: String },
     /// A file behind a URL that was not downloaded.
@@ -62,7 +62,7 @@ pub enum RecordedError {
 }
 
 impl RecordedError {
-    /// The error without words of the files and of the filter. `None`: the message has none.
+    /// The error without content of the files and of the filter. `None`: the message contains no such content.
     pub(crate) fn without_words(&self) -> Option<String> {
         match self {
             RecordedError::Wrong { path, at, problem: _ } => {
@@ -86,55 +86,55 @@ impl RecordedError {
 pub(crate) struct Session {
     /// Its requests, in the order in which they began.
     pub(crate) calls: Vec<Call>,
-    /// The messages of all of them, each once.
+    /// The messages of all its requests, each once.
     pub(crate) messages: Vec<Message>,
-    /// How often the requests hold the answer to each request; empty: they hold none.
+    /// How often the requests contain the answer to each request; empty: never.
     pub(crate) answer_uses: Vec<u32>,
-    /// What the blocks of its prompts have in common; not used where prompts are messages.
+    /// Settings that the blocks of its prompts share. Not used if prompts are messages.
     pub(crate) blocks: BlockSettings,
 }
 
-/// What the blocks of a session have in common.
+/// Settings that the blocks of a session share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockSettings {
-    /// Tokens of a block.
+    /// Tokens per block.
     pub(crate) size: u32,
-    /// Equal hashes are equal texts within the sessions that have the same name here.
+    /// Equal hashes mean equal texts within the sessions that have the same scope.
     pub(crate) scope: String,
 }
 
 /// A recorded request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// The requests that it follows.
+    /// Its predecessors.
     pub(crate) after: Vec<u32>,
-    /// The time from the end of the last of them, or from the start of the session, to its own start.
+    /// The time from the end of its last predecessor, or from the start of the session, to its own start.
     pub(crate) wait: Duration,
-    /// What it sends.
+    /// Its prompt.
     pub(crate) prompt: CallPrompt,
-    /// Tokens of its answer.
+    /// Number of tokens in its answer.
     pub(crate) output: u32,
-    /// Whether the answer may end before that.
+    /// Whether the answer may end earlier.
     pub(crate) may_end: bool,
-    /// Further fields of its body, without braces.
+    /// More fields of its body, without braces.
     pub(crate) fields: String,
 }
 
-/// What a recorded request sends.
+/// The prompt of a recorded request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallPrompt {
-    /// Messages, by their places in [`Session::messages`].
+    /// Messages, by their indices in [`Session::messages`].
     Messages(Vec<u32>),
-    /// One message of the user, with the texts of these blocks.
+    /// One user message with the texts of these blocks.
     Blocks {
-        /// Their hashes.
+        /// The hashes of the blocks.
         hashes: Vec<u64>,
-        /// Tokens of the prompt; the last block may be cut.
+        /// Number of tokens in the prompt; the last block may be truncated.
         tokens: u32,
     },
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug, Default)]
 pub(crate) struct Recordings {
     pub(crate) sessions: Vec<Session>,
@@ -145,7 +145,7 @@ pub(crate) struct Recordings {
 /// Reads the recordings of a workload; none if it has no such source.
 ///
 /// # Errors
-/// A file cannot be read, or holds no recording and invalid files are not left out; nothing is left.
+/// A file cannot be read; a file does not contain a valid recording, and invalid files are not skipped; or no session is left.
 pub(crate) fn read(workload: &Workload) -> Result<Recordings, RecordedError> {
     let RequestSource::Recorded(recorded) = &workload.requests else { return Ok(Recordings::default()) };
     let filter = recorded.filter.as_deref().map(Filter::parse).transpose();
@@ -240,7 +240,7 @@ fn bounded(calls: usize) -> Result<(), String> {
 }
 
 impl Session {
-    /// The requests whose answers a request holds, each as often as it holds them.
+    /// The requests whose answers a request contains. Each is returned as often as it is contained.
     pub(crate) fn answers_in(&self, call: &Call) -> impl Iterator<Item = usize> {
         let places = match &call.prompt {
             CallPrompt::Messages(places) => places.as_slice(),
@@ -265,7 +265,7 @@ impl Session {
 }
 
 impl CallPrompt {
-    /// Its tokens, where they are known.
+    /// The number of its tokens, if it is known.
     pub(crate) fn tokens(&self) -> Option<u32> {
         match self {
             CallPrompt::Messages(_) => None,
@@ -313,7 +313,7 @@ fn paths(files: &RecordedFiles) -> Result<Vec<PathBuf>, RecordedError> {
     Ok(paths)
 }
 
-/// The files of a folder whose names pass, in order of their names.
+/// The files in a folder whose names `passes` accepts, sorted by name.
 fn listed(folder: &Path, passes: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, RecordedError> {
     let failed = |source| RecordedError::Read { path: folder.to_owned(), source };
     let mut paths = Vec::new();
@@ -329,7 +329,7 @@ fn listed(folder: &Path, passes: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, 
 
 /// Whether a name matches a pattern with `*` and `?`.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // The place after the last star, and how much of the name that star stands for.
+    // The position after the last star, and how much of the name that star matches.
     let (mut at, mut place, mut star) = (0, 0, None);
     while place < name.len() {
         match pattern.get(at) {

@@ -1,4 +1,4 @@
-//! Spans of OpenTelemetry with the attributes of its conventions for generative AI. Pure.
+//! OpenTelemetry spans with the attributes of its conventions for generative AI. Pure.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use workload_profiles::workload::RecordedSessions;
 
 use super::message::{Said, of_chat};
 
-/// The least bound of an answer that may end early, in tokens: a call that is cut off is no JSON.
+/// Minimum bound, in tokens, for an answer that may end early: a truncated tool call is not JSON.
 const LEAST_OPEN: u32 = 4_096;
 
-/// A request of a session, before its place in the graph is known.
+/// A request of a session, before its position in the graph is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RawCall {
     /// Seconds of the day's clock.
@@ -37,7 +37,7 @@ pub(super) fn records(value: Value) -> Result<Vec<Map<String, Value>>, String> {
     }
 }
 
-/// What a filter knows of a session.
+/// The attributes of a session for a filter.
 pub(super) fn described(record: &Map<String, Value>) -> Value {
     let spans = record.get("spans").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tokens = |span: &Value| input_tokens(span).unwrap_or(0) + output_tokens(span).unwrap_or(0);
@@ -58,7 +58,7 @@ pub(super) fn described(record: &Map<String, Value>) -> Value {
     Value::Object(described)
 }
 
-/// The requests of a session, in the order in which they began. Spans that are no requests are left out.
+/// The requests of a session, in the order in which they began. Spans that are not requests are left out.
 pub(super) fn calls(record: &Map<String, Value>, recorded: &RecordedSessions) -> Result<Vec<RawCall>, String> {
     let Some(Value::Array(spans)) = record.get("spans") else { return Err("spans is no list".to_owned()) };
     let mut seen = HashSet::new();
@@ -113,7 +113,7 @@ fn output_tokens(span: &Value) -> Option<u64> {
     number(span, ["gen_ai.usage.completion_tokens", "gen_ai.usage.output_tokens"])
 }
 
-/// A value, or the value that a text holds as JSON.
+/// A value, or the value that a text contains as JSON.
 fn parsed(value: &Value) -> Result<Value, String> {
     match value {
         Value::String(text) => serde_json::from_str(text).map_err(|error| format!("an attribute is no JSON: {error}")),
@@ -137,7 +137,7 @@ fn answer(span: &Value) -> Result<Said, String> {
     }
 }
 
-/// The tools, and the choice of one where the answer called a tool.
+/// The tools. Adds `tool_choice` if `forced` and the answer called a tool.
 fn fields(span: &Value, answer: &Said, forced: bool) -> Result<String, String> {
     let Some(tools) = attribute(span, "gen_ai.tool.definitions") else { return Ok(String::new()) };
     let Value::Array(tools) = parsed(tools)? else { return Err("gen_ai.tool.definitions is no list".to_owned()) };
@@ -168,7 +168,7 @@ fn fields(span: &Value, answer: &Said, forced: bool) -> Result<String, String> {
     Ok(format!("\"tools\":{}{choice}", Value::Array(tools)))
 }
 
-/// Seconds of a time in ISO 8601; without a zone it is UTC.
+/// Seconds of an ISO 8601 time. Without a time zone it is UTC.
 fn time(value: Option<&Value>) -> Option<f64> {
     let text = value?.as_str()?;
     let at: Timestamp = text.parse().ok().or_else(|| {

@@ -1,4 +1,4 @@
-//! What a source writes of one request.
+//! The data that a source writes for one request.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     image::Image,
 };
 
-/// The content of one request. Its buffers are used again for the next one.
+/// The content of one request. Its buffers are reused for the next request.
 #[derive(Debug, Default)]
 pub struct Draft {
     /// The form of `prompt`.
@@ -20,7 +20,7 @@ pub struct Draft {
     pub system: String,
     /// Images in the message of the user.
     pub images: Vec<Arc<Image>>,
-    /// Whether they stand after its text.
+    /// Whether the images follow its text.
     pub images_last: bool,
 }
 
@@ -34,7 +34,7 @@ impl Draft {
         self.images_last = false;
     }
 
-    /// The content of a body. `max_tokens`: the most tokens of the answer; `None`: the server decides.
+    /// The content of a body. `max_tokens`: maximum tokens of the answer; `None`: the server decides.
     pub fn content(&self, max_tokens: Option<u32>) -> Content<'_> {
         Content {
             system: &self.system,

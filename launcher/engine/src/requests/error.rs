@@ -8,20 +8,20 @@ pub enum RequestsError {
         "the shared prefixes have {groups} groups of {prompts_per_group} prompts; at most {most} prompts can be shuffled, so lower one of the two"
     )]
     TooManyPrompts { groups: u32, prompts_per_group: u32, most: u32 },
-    /// There are more distinct prefixes than can be kept apart.
+    /// There are more distinct prefixes than can be distinguished.
     #[error("there are {prefixes} distinct prefixes, and {most} are possible; lower their number")]
     TooManyPrefixes {
-        /// Prefixes of all buckets.
+        /// Total number of prefixes in all buckets.
         prefixes: u32,
-        /// The most distinct prefixes.
+        /// Maximum number of distinct prefixes.
         most: u32,
     },
-    /// Anthropic's API needs a length.
+    /// Anthropic's API requires an output length.
     #[error(
         "the server is to decide how long answers are, but the Messages API requires max_tokens; set an output length"
     )]
     NoOutputLength,
-    /// Images beside prompts that cannot hold them.
+    /// There are images, but the prompts cannot contain images.
     #[error(
         "there are images, which only the prompts of a chat of one turn can hold; call chats, or take the images out"
     )]
@@ -36,18 +36,18 @@ pub enum RequestsError {
         width: u32,
         /// Pixels in a column.
         height: u32,
-        /// What the encoder says.
+        /// The encoder's error.
         cause: String,
     },
-    /// Users who never stop talking cannot be what a load starts.
+    /// A load cannot start sessions of users that never end.
     #[error("the users of multi-turn shared prefixes have no last turn; let the load start requests, not sessions")]
     EndlessSessions,
-    /// A load of requests deals them to a fixed number of sessions.
+    /// A load of requests deals the requests to a fixed number of sessions.
     #[error(
         "the load starts requests, and its conversations have no number; set their count, or let the load start sessions"
     )]
     UncountedSessions,
-    /// The requests of a recorded session have an order of their own.
+    /// The requests of a recorded session have their own order.
     #[error("recorded sessions are started as a whole; let sessions.unit be session")]
     RequestsOfRecorded,
     /// Users send requests, each in turn.
@@ -58,7 +58,7 @@ pub enum RequestsError {
     /// No header field has such a name.
     #[error("sessions.header is {name:?}, no name of a header field; use letters, digits and dashes")]
     SessionHeader { name: String },
-    /// A phase decides itself which sample is sent when.
+    /// A phase itself decides when it sends which sample.
     #[error(
         "the phases of a test send samples, and the requests are the turns of sessions; choose another request source"
     )]
@@ -81,7 +81,7 @@ pub enum RequestsError {
         "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
     )]
     UnknownFirstRow { stage: String },
-    /// A stage has no hashes.
+    /// A stage has no block hashes.
     #[error(
         "the stage {stage} replays no trace with hashes, and the requests are the blocks that a trace names by hashes; replay a trace, and set hashesColumn"
     )]

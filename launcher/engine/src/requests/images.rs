@@ -1,7 +1,7 @@
 //! Images of random pixels, made before the load.
 //!
-//! Encoding takes milliseconds, which would delay sends. A load that needs more images than are made ahead uses them again, in the
-//! same order.
+//! Encoding takes milliseconds, which would delay sends. A load that needs more images than are made in advance reuses them in the same
+//! order.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::image::Image;
 
-/// The most bytes of all images in base64. At least one is made.
+/// Maximum total bytes of all images in base64. At least one image is made.
 const MAX_BYTES: usize = 256 << 20;
-/// The most images.
+/// Maximum number of images.
 const MAX_IMAGES: u64 = 4_096;
-/// The quality that common libraries choose.
+/// The default quality of common libraries.
 const JPEG_QUALITY: u8 = 75;
 
 /// The images of a load.
@@ -27,17 +27,17 @@ const JPEG_QUALITY: u8 = 75;
 pub(super) struct ImagePool {
     images: Vec<Arc<Image>>,
     per_request: LengthDraws,
-    /// The most images of a request.
+    /// Maximum images per request.
     most: u64,
     place: ImagePlace,
     places: crds::units::Seed,
     is_of_group: bool,
-    /// The requests before each stage. Empty: all stages have the same images.
+    /// Number of requests before each stage. Empty: all stages have the same images.
     before: Vec<u64>,
 }
 
 impl ImagePool {
-    /// `counts`: the requests of each stage; 0 where their number is not known before the load.
+    /// `counts`: number of requests per stage; 0 if it is not known before the load.
     ///
     /// # Errors
     /// There is no size, or an image cannot be encoded.
@@ -85,11 +85,11 @@ impl ImagePool {
         })
     }
 
-    /// Adds the images of a request. `group`: the index of its shared prefix; `None`: it has none.
+    /// Adds the images of a request. `group`: the index of its shared prefix; `None`: it has no shared prefix.
     pub(super) fn add(&self, stage: usize, number: u64, group: Option<u32>, draft: &mut Draft) {
         let of_group = group.filter(|_| self.is_of_group).map(u64::from);
         let before = self.before.get(stage).copied().unwrap_or_default();
-        // A group has its images in all stages.
+        // A group has the same images in all stages.
         let place = of_group.unwrap_or_else(|| number.saturating_add(before));
         let key = of_group.unwrap_or(number);
         let first = place.wrapping_mul(self.most);

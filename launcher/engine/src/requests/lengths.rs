@@ -1,5 +1,4 @@
-//! Draws the lengths of the prompt and the answer of a request. Each number has its own draw, which does not depend on
-//! the order.
+//! Draws the lengths of a request's prompt and answer. Each number has its own draw, independent of the order.
 //!
 //! A shape whose parameters have no distribution, such as an infinite deviation, is its mean.
 
@@ -15,9 +14,9 @@ use super::draws;
 /// The two samplers of inference-perf, which read the parameters of a log-normal distribution differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sampler {
-    /// For random prompts: mean and deviation are those of the length above `min`.
+    /// For random prompts: mean and deviation describe the part of the length above `min`.
     Shifted,
-    /// For shared prefixes: mean and deviation are those of the length.
+    /// For shared prefixes: mean and deviation describe the whole length.
     Plain,
 }
 

@@ -1,8 +1,8 @@
 //! Makes requests: the prompt and the requested lengths of the request with a given number. Pure.
 //!
-//! A request is drawn from seeds and its number alone, or is the row with its number, so that any worker can make any
-//! request at any time. The lengths of request i are the same in every stage, and in every run with the same seed. Its
-//! text differs in each stage and run, or is the same too: see [`PromptReuse`].
+//! A request is drawn from seeds and its number alone, or is the row with its number. So any worker can make any request at any time. The
+//! lengths of request i are the same in every stage, and in every run with the same seed. Its text may differ per stage and run: see
+//! [`PromptReuse`].
 
 mod data_set_row;
 mod draft;
@@ -49,7 +49,7 @@ pub use times::TimeDraws;
 pub(crate) use trace_blocks::BlockTexts;
 use trace_blocks::TraceBlocks;
 
-/// All requests of a workload. Each is made when it is needed.
+/// All requests of a workload. Each request is made when it is needed.
 #[derive(Debug)]
 pub struct Requests {
     source: Source,
@@ -86,7 +86,7 @@ impl Requests {
                 Source::SharedPrefix(SharedPrefix::from_source(source, seeds, prompts)?)
             }
             RequestSource::DataSet(set) => Source::Rows(set.clone(), None),
-            // Sessions have prompts of their own.
+            // Sessions have their own prompts.
             RequestSource::Conversations(_) => Source::Mock,
             RequestSource::TraceBlocks { block_size } => Source::Blocks(TraceBlocks::new(*block_size, seeds, prompts)),
             RequestSource::Recorded(_) => Source::Mock,
@@ -95,12 +95,12 @@ impl Requests {
         Ok(Requests { source, form, texts: Texts::default(), has_messages: false, images: None })
     }
 
-    /// Sets what makes texts. Without it prose is the built-in one, and lengths are in words.
+    /// Sets the source of texts. Without it prose comes from the built-in passage, and lengths are in words.
     pub fn with_texts(self, texts: Texts) -> Requests {
         Requests { texts, ..self }
     }
 
-    /// Sets the hashes of the blocks that the trace of each stage names. Has no effect on another source.
+    /// Sets the block hashes from the trace of each stage. Has no effect on another source.
     pub(crate) fn with_blocks(self, stages: Vec<Arc<Blocks>>) -> Requests {
         match self.source {
             Source::Blocks(blocks) => Requests { source: Source::Blocks(blocks.with_stages(stages)), ..self },
@@ -130,7 +130,7 @@ impl Requests {
         self.with_rows(rows, Arc::new(choice))
     }
 
-    /// Begins a stage, after `issued` requests of those before it: a data set may go on where the last stage ended.
+    /// Begins a stage after `issued` requests of earlier stages: a data set may continue where the last stage ended.
     pub(crate) fn begin_stage(&self, stage: usize, issued: u64) {
         if let Source::Rows(_, Some((_, choice))) = &self.source {
             choice.begin_stage(stage, issued);
@@ -143,7 +143,7 @@ impl Requests {
         Some(RowsUsed { rows: rows.len() as u64, begun: issued, distinct: choice.distinct(issued) })
     }
 
-    /// What the report says of rows that were sent more than once, after `issued` requests; `None` if each was sent once.
+    /// The report's notice about rows that were sent more than once, after `issued` requests; `None` if each was sent once.
     pub(crate) fn repeats(&self, issued: u64) -> Option<Notice> {
         let Source::Rows(set, _) = &self.source else { return None };
         let RowsUsed { rows, begun, distinct } = self.rows_used(issued)?;
@@ -168,13 +168,13 @@ impl Requests {
         self.row(stage, number).map(|(_, row)| row)
     }
 
-    /// Whether requests have messages, so that a prefix may be one of its own. By default they are completions.
+    /// Sets whether requests have messages, so that a prefix may be a separate message. By default they are completions.
     pub fn with_messages(self, has_messages: bool) -> Requests {
         Requests { has_messages, ..self }
     }
 
-    /// Makes the images of a load, which takes some seconds for hundreds of megabytes. `counts`: the requests of each stage; 0
-    /// where their number is not known before the load.
+    /// Makes the images of a load, which takes some seconds for hundreds of megabytes. `counts`: number of requests per stage; 0 if it is not
+    /// known before the load.
     ///
     /// # Errors
     /// An image cannot be made.
@@ -189,8 +189,8 @@ impl Requests {
         Ok(Requests { images, ..self })
     }
 
-    /// Writes a request to `draft`, and returns its lengths. Recorded lengths replace those of the source; only random
-    /// prompts can have a recorded prompt length.
+    /// Writes a request to `draft`, and returns its lengths. Recorded lengths replace the lengths from the source. Only random prompts can
+    /// have a recorded prompt length.
     pub fn write(&self, stage: usize, number: u64, recorded: RecordedLengths, draft: &mut Draft) -> RequestedLengths {
         draft.clear();
         draft.form = self.form;
@@ -201,7 +201,7 @@ impl Requests {
         RequestedLengths { output: recorded.output().or(requested.output), ..requested }
     }
 
-    /// The index of the prefix that a request shares with others; `None`: it has none.
+    /// The index of the prefix that a request shares with other requests; `None`: it has no shared prefix.
     fn group(&self, number: u64) -> Option<u32> {
         match &self.source {
             Source::Random(random) => random.group(number),
@@ -307,7 +307,7 @@ mod tests {
         runs.flat_map(of_run).collect()
     }
 
-    /// The number of different beginnings: the first six words, bytes or ids.
+    /// The number of different beginnings, which are the first six words, bytes or ids.
     fn beginnings(all: &[(String, RequestedLengths)]) -> usize {
         let first = |text: &str| text.split([' ', ',']).take(6).map(str::to_owned).collect::<Vec<_>>();
         all.iter().map(|(text, _)| first(text)).collect::<BTreeSet<_>>().len()
@@ -363,7 +363,7 @@ mod tests {
     fn prompts_begin_with_the_prefixes_of_the_run() {
         for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIdRange::default())] {
             let all = texts(&with_prefixes(text, PrefixPlace::Prompt), PromptReuse::Fresh);
-            // Three prefixes in each of two runs, the same in all stages, and another prompt behind them each time.
+            // Three prefixes in each of two runs, the same in all stages, and a different prompt after them each time.
             assert_eq!(beginnings(&all), 6, "{text:?}");
             assert_eq!(all.iter().map(|it| &it.0).collect::<BTreeSet<_>>().len(), 400, "{text:?}");
             for (prompt, requested) in &all {

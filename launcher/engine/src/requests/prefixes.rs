@@ -1,4 +1,4 @@
-//! Texts that several requests begin with.
+//! Texts with which several requests begin.
 
 use std::sync::OnceLock;
 
@@ -8,13 +8,13 @@ use workload_profiles::workload::{PrefixChoice, PrefixPlace, Prefixes, PromptReu
 
 use super::{RequestsError, Seeds, Texts, draws, text_seed::SharedTextSeed, token_ids};
 
-/// The most distinct prefixes.
+/// Maximum number of distinct prefixes.
 const MAX_PREFIXES: u32 = 1_000_000;
-/// The entries of an order with equal shares, where the prefixes are fewer. Each round of prefixes is shuffled by itself.
+/// Length of an order with equal shares, if there are fewer prefixes. Each round of prefixes is shuffled separately.
 const ORDER: usize = 1 << 13;
-/// The most bytes of prefixes that are kept. The others are made again for each request.
+/// Maximum bytes of prefixes that are kept. Other prefixes are made again for each request.
 const MAX_KEPT: u64 = 64 << 20;
-/// A common word and its space.
+/// Length of a common word and its space.
 const BYTES_PER_TOKEN: u64 = 6;
 
 /// The prefixes of a workload, by index.
@@ -24,15 +24,15 @@ pub(crate) struct PrefixTexts {
     place: PrefixPlace,
     choice: Choice,
     texts: SharedTextSeed,
-    /// The texts of the first prefixes, each made when it is first needed, and whether its length is exact. Empty where each
-    /// stage has other texts.
+    /// The texts of the first prefixes, and whether their length is exact. Each text is made when it is first needed. Empty if each stage has
+    /// different texts.
     kept: Vec<OnceLock<(Box<str>, bool)>>,
 }
 
 /// Prefixes of one length.
 #[derive(Debug)]
 struct Bucket {
-    /// The index after its last prefix.
+    /// The index after the bucket's last prefix.
     end: u32,
     count: u32,
     tokens: u32,
@@ -42,9 +42,9 @@ struct Bucket {
 
 #[derive(Debug)]
 enum Choice {
-    /// By weight.
+    /// Drawn by weight.
     Random(Seed),
-    /// The prefixes in the order of the requests, again and again.
+    /// Repeats this order of prefixes for the requests.
     EqualShares(Vec<u32>),
 }
 
@@ -52,7 +52,7 @@ impl PrefixTexts {
     /// `None`: there are no prefixes.
     ///
     /// # Errors
-    /// There are too many.
+    /// There are too many prefixes.
     pub(crate) fn new(
         prefixes: &Prefixes,
         seeds: Seeds<'_>,
@@ -102,7 +102,7 @@ impl PrefixTexts {
         Ok(Some(texts))
     }
 
-    /// Where the prefixes stand in a chat.
+    /// The position of the prefixes in a chat.
     pub(crate) fn place(&self) -> PrefixPlace {
         self.place
     }
@@ -171,7 +171,7 @@ mod tests {
         PrefixTexts::new(&prefixes, Seed(1).into(), PromptReuse::Fresh)
     }
 
-    /// How often each prefix is that of a request.
+    /// How many requests have each prefix.
     fn shares(texts: &PrefixTexts, requests: u64) -> BTreeMap<u32, u32> {
         let mut counts = BTreeMap::new();
         (0..requests).for_each(|it| *counts.entry(texts.index(it)).or_insert(0) += 1);
@@ -182,7 +182,7 @@ mod tests {
     fn prefixes_are_drawn_by_the_weight_of_their_bucket() {
         let texts = check(&[(1.0, 2, 10), (3.0, 3, 20)], PrefixChoice::Random).unwrap().unwrap();
         let shares = shares(&texts, 12_000);
-        // A fourth of the requests for two prefixes, the rest for three.
+        // A quarter of the requests for two prefixes, the rest for three.
         for (index, expected) in [(0, 1_500), (1, 1_500), (2, 3_000), (3, 3_000), (4, 3_000)] {
             assert!(shares[&index].abs_diff(expected) < 200, "{shares:?}");
         }

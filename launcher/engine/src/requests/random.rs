@@ -36,12 +36,12 @@ impl Random {
         })
     }
 
-    /// The prefix of a request; `None`: it has none.
+    /// The prefix of a request; `None`: it has no prefix.
     pub(super) fn group(&self, number: u64) -> Option<u32> {
         self.prefixes.as_ref().map(|it| it.index(number))
     }
 
-    /// Writes a request. `has_messages`: a prefix may be a message of its own.
+    /// Writes a request. `has_messages`: a prefix may be a separate message.
     pub(super) fn write(
         &self,
         texts: &Texts,

@@ -1,4 +1,4 @@
-//! The lengths of one request, in tokens: those that it asks for, and those that a trace recorded.
+//! The lengths of one request, in tokens: the requested lengths, and the lengths that a trace recorded.
 
 use workload_profiles::workload::TraceEntry;
 
@@ -7,15 +7,14 @@ use workload_profiles::workload::TraceEntry;
 pub struct RequestedLengths {
     /// Length of the prompt; `None` for mock prompts.
     pub input: Option<u32>,
-    /// The prompt has exactly this many tokens, to which a server may add special ones. Otherwise it consists of words
-    /// with about as many tokens.
+    /// The prompt has exactly this many tokens, to which a server may add special ones. Otherwise it consists of words with about this many
+    /// tokens.
     pub is_exact: bool,
     /// Length of the answer; `None` if the server decides.
     pub output: Option<u32>,
 }
 
-/// The lengths in a trace, in tokens, which replace those of the source. Eight bytes a request, so that ten million
-/// fit.
+/// The lengths in a trace, in tokens, which replace the lengths from the source. Eight bytes per request, so that ten million fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedLengths {
     /// Length of the prompt; 0 if none was recorded.

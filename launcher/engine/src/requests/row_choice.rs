@@ -14,14 +14,14 @@ pub(crate) struct RowChoice {
     rows: u64,
     used_up: UsedUp,
     seed: Seed,
-    /// The place of the first request of each stage, in rows from the first. Empty: each stage begins at the first row.
+    /// The row index of the first request of each stage. Empty: each stage begins at the first row.
     begins: Vec<OnceLock<u64>>,
-    /// Requests that were issued before each stage; not set: it has not begun.
+    /// Requests that were issued before each stage; not set: the stage has not begun.
     issued_before: Vec<OnceLock<u64>>,
 }
 
 impl RowChoice {
-    /// For the requests of each stage, `None` where their number is not known before the load: see [`RowChoice::begin_stage`].
+    /// `requests`: number of requests per stage, `None` if it is not known before the load: see [`RowChoice::begin_stage`].
     pub(crate) fn new(
         rows: u64,
         (used_up, across_stages): (UsedUp, AcrossStages),
@@ -38,13 +38,13 @@ impl RowChoice {
         RowChoice { rows, used_up, seed: seed.derive("data-set/draws"), begins, issued_before }
     }
 
-    /// Begins a stage, after `issued` requests of those before it. Call it before the first request of the stage is made.
+    /// Begins a stage after `issued` requests of earlier stages. Call it before the first request of the stage is made.
     pub(crate) fn begin_stage(&self, stage: usize, issued: u64) {
         if let Some(before) = self.issued_before.get(stage) {
             let _ = before.set(issued);
         }
         if let Some(begin) = self.begins.get(stage) {
-            // A place that is known before the load stays.
+            // A position that is known before the load does not change.
             let _ = begin.set(issued);
         }
     }
@@ -57,7 +57,7 @@ impl RowChoice {
         self.distinct_of(&sent)
     }
 
-    /// The number of distinct rows where each stage sends so many.
+    /// The number of distinct rows if each stage sends this many.
     pub(crate) fn distinct_of(&self, sent: &[u64]) -> u64 {
         distinct(self.rows, if self.begins.is_empty() { AcrossStages::Restart } else { AcrossStages::Continue }, sent)
     }
@@ -83,8 +83,7 @@ fn distinct(rows: u64, across_stages: AcrossStages, sent: &[u64]) -> u64 {
     most.min(rows)
 }
 
-/// The place at which each stage begins in a data set that goes on from stage to stage; `None` where it is not known before the
-/// load.
+/// The row at which each stage begins in a data set that continues from stage to stage; `None` if it is not known before the load.
 fn begins(requests: &[Option<u64>]) -> impl Iterator<Item = Option<u64>> {
     let mut next = Some(0_u64);
     requests.iter().map(move |it| {

@@ -1,7 +1,7 @@
 //! Groups of prompts that begin with the same text, to measure a prefix cache.
 //!
-//! Each group has one prefix and `prompts_per_group` questions. All prompts are shuffled once. Request i is prompt i
-//! modulo their number.
+//! Each group has one prefix and `prompts_per_group` questions. All prompts are shuffled once. Request i sends prompt i modulo the number of
+//! prompts.
 
 use std::sync::OnceLock;
 
@@ -16,11 +16,11 @@ use super::{
     text_seed::SharedTextSeed,
 };
 
-/// The most prompts in all groups. Their order takes four bytes each.
+/// Maximum total number of prompts in all groups. Their order takes four bytes each.
 const MAX_PROMPTS: u32 = 16_000_000;
-/// The most bytes of prefixes that are kept. The others are made again for each request.
+/// Maximum bytes of prefixes that are kept. Other prefixes are made again for each request.
 const MAX_KEPT: u64 = 64 << 20;
-/// A common word and its space.
+/// Length of a common word and its space.
 const BYTES_PER_TOKEN: u64 = 6;
 
 #[derive(Debug)]
@@ -33,8 +33,8 @@ pub(crate) struct SharedPrefix {
     output_len: LengthDraws,
     prefix_texts: SharedTextSeed,
     question_texts: SharedTextSeed,
-    /// The texts of the first groups, each made when it is first needed, and whether its length is exact. Empty where each
-    /// stage has other texts.
+    /// The texts of the first groups, and whether their length is exact. Each text is made when it is first needed. Empty if each stage has
+    /// different texts.
     kept: Vec<OnceLock<(Box<str>, bool)>>,
 }
 
@@ -68,10 +68,10 @@ impl SharedPrefix {
         })
     }
 
-    /// The prompts of a workload whose source are shared prefixes; those of another source have no text.
+    /// The prompts of a workload whose source is shared prefixes. Prompts of another source have no text.
     ///
     /// # Errors
-    /// There are too many.
+    /// There are too many prompts.
     pub(crate) fn from_source(
         source: &RequestSource,
         seeds: Seeds<'_>,
@@ -90,7 +90,7 @@ impl SharedPrefix {
             } => ((*groups, *prompts_per_group), [system_prompt_len, question_len, output_len], *seed),
             _ => ((1, 1), [&none; 3], None),
         };
-        // With a seed of its own it is the same in every run, as in inference-perf.
+        // With its own seed the order is the same in every run, as in inference-perf.
         let seed = own.unwrap_or(seeds.run);
         let texts = |name| SharedTextSeed::new(name, Seeds { run: seed, ..seeds }, prompts, own.is_some());
         let lengths = |distribution, name| LengthDraws::new(distribution, Sampler::Plain, seed.derive(name));
@@ -104,7 +104,7 @@ impl SharedPrefix {
         )
     }
 
-    /// Distinct prompts.
+    /// Number of distinct prompts.
     pub(crate) fn count(&self) -> u64 {
         self.order.len() as u64
     }

@@ -15,8 +15,8 @@ use super::{
 pub(crate) enum TextSeed {
     /// Depends on the number alone: the same text in every stage.
     Repeated(Seed),
-    /// Depends also on stage and length, and on the salt where other runs are to have other texts: requests share no draws,
-    /// and begin alike only by chance. A server then hardly ever has the beginning of a prompt in its prefix cache.
+    /// Also depends on stage and length, and on the salt if other runs must have different texts. Requests share no draws, and have the same
+    /// beginning only by chance. A server then hardly ever has the beginning of a prompt in its prefix cache.
     Fresh(Seed),
 }
 
@@ -37,7 +37,7 @@ impl TextSeed {
         }
     }
 
-    /// Whether a text should differ from all others from its beginning.
+    /// Whether a text should differ from all other texts from its beginning.
     pub(crate) fn is_fresh(self) -> bool {
         matches!(self, TextSeed::Fresh(_))
     }
@@ -68,7 +68,7 @@ pub(super) struct SharedTextSeed {
 }
 
 impl SharedTextSeed {
-    /// `is_of_profile`: the seed is that of the profile, which gives the same texts in every run.
+    /// `is_of_profile`: the seed comes from the profile, so the texts are the same in every run.
     pub(super) fn new(purpose: &str, seeds: Seeds<'_>, prompts: PromptReuse, is_of_profile: bool) -> SharedTextSeed {
         let seed = match prompts {
             PromptReuse::Fresh if !is_of_profile => seeds.salted(purpose),
@@ -82,7 +82,7 @@ impl SharedTextSeed {
         SharedTextSeed { seed: self.seed.derive(name), ..self }
     }
 
-    /// Whether the text is another one in each stage.
+    /// Whether each stage has a different text.
     pub(super) fn is_of_stage(self) -> bool {
         self.is_of_stage
     }

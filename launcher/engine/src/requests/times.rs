@@ -21,7 +21,7 @@ impl TimeDraws {
         TimeDraws { distribution: distribution.clone(), seed }
     }
 
-    /// The time with this number: drawn and clipped to min and max. A Poisson shape is a number of whole seconds.
+    /// The time with this number: drawn and clipped to min and max. A Poisson shape returns whole seconds.
     pub fn get(&self, number: u64) -> Duration {
         let TimeDistribution { shape, min, max, mean, std_dev } = &self.distribution;
         let [min, max, mean, std_dev] = [min, max, mean, std_dev].map(|it| it.0.as_secs_f64());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rand::{Rng, RngExt as _};
 use workload_profiles::workload::TokenIdRange;
 
-/// Appends `tokens` random ids to a JSON list, whose bracket is open.
+/// Appends `tokens` random ids to an open JSON list.
 pub(super) fn append(tokens: u32, ids: TokenIdRange, rng: &mut impl Rng, text: &mut String) {
     for _ in 0..tokens {
         let comma = if text.ends_with('[') { "" } else { "," };

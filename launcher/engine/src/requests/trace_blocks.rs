@@ -1,5 +1,4 @@
-//! Prompts that are made of the blocks of a trace: equal hashes are equal texts, so that prompts share the prefixes that the recorded
-//! ones shared.
+//! Prompts made from the blocks of a trace. Equal hashes mean equal texts, so the prompts share the same prefixes as the recorded prompts.
 
 use std::sync::Arc;
 
@@ -14,11 +13,11 @@ use crate::trace::Blocks;
 /// Makes prompts of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTexts {
-    /// Tokens of a block.
+    /// Tokens per block.
     block_size: u32,
     /// Draws the text of a block by its hash.
     block_texts: SharedTextSeed,
-    /// The seed of the tokens behind the last block.
+    /// The seed of the tokens after the last block.
     own_texts: TextSeed,
 }
 
@@ -31,7 +30,7 @@ impl BlockTexts {
         }
     }
 
-    /// Those of a recording, whose hashes have other texts than the same hashes of another one.
+    /// The block texts of one recording. Another recording has different texts for the same hashes.
     pub(crate) fn of_recording(self, block_size: u32, name: &str) -> BlockTexts {
         BlockTexts {
             block_size: block_size.max(1),
@@ -40,8 +39,8 @@ impl BlockTexts {
         }
     }
 
-    /// Appends this many tokens of the blocks, and returns whether they are exactly as many. Tokens for which there is no hash are of
-    /// this request alone, and hashes for which there are no tokens are left out.
+    /// Appends this many tokens of the blocks, and returns whether the number is exact. Tokens without a hash belong to this request alone.
+    /// Hashes without tokens are left out.
     pub(crate) fn write(
         &self,
         texts: &Texts,
@@ -65,7 +64,7 @@ impl BlockTexts {
         is_exact
     }
 
-    /// Tokens of whole blocks.
+    /// Tokens in whole blocks.
     fn whole(&self, blocks: usize) -> u32 {
         u32::try_from(blocks).unwrap_or(u32::MAX).saturating_mul(self.block_size)
     }
@@ -75,7 +74,7 @@ impl BlockTexts {
 #[derive(Debug)]
 pub(super) struct TraceBlocks {
     texts: BlockTexts,
-    /// The hashes for each stage.
+    /// The hashes of each stage.
     stages: Vec<Arc<Blocks>>,
 }
 
@@ -88,7 +87,7 @@ impl TraceBlocks {
         TraceBlocks { stages, ..self }
     }
 
-    /// Appends the prompt of a request and returns its lengths. Without a recorded length each block is whole.
+    /// Appends the prompt of a request and returns its lengths. Without a recorded length the prompt consists of whole blocks.
     pub(super) fn write(
         &self,
         texts: &Texts,
@@ -142,7 +141,7 @@ mod tests {
         let source = source("a", PromptReuse::Fresh);
         let whole = prompt(&source, 0, 0, 0);
         assert_eq!(whole.len(), 60);
-        // More tokens than blocks: the rest is of the request alone.
+        // More tokens than blocks: the rest belongs to the request alone.
         let longer = prompt(&source, 0, 3, 30);
         assert_eq!((&longer[..20], longer.len()), (&whole[..20], 30));
         // More blocks than tokens.

@@ -4,8 +4,7 @@
 
 use workload_profiles::workload::TimeChange;
 
-/// `count` sorted times within `length` nanoseconds. A rate that does not vary is count / length: scaling cancels any
-/// other.
+/// `count` sorted times within `length` nanoseconds. A constant rate is count / length: scaling cancels any other value.
 pub(super) fn times(change: &TimeChange, length: u64, count: u64, gaps: impl Iterator<Item = f64>) -> Vec<u64> {
     let mut sum = 0.0;
     // The sums are kept as the bits of floating-point numbers and then replaced by the times, so that no second array
@@ -56,7 +55,7 @@ mod tests {
 
     #[test]
     fn conditioned_arrivals_are_exponential_not_even() {
-        // The coefficient of variation of exponential gaps is 1; that of even gaps is 0.
+        // The coefficient of variation is 1 for exponential gaps and 0 for even gaps.
         let (mean, variation) =
             gap_statistics(&times(&steady(Arrivals::ConditionedPoisson, 1_000.0, Some(20), Some(20_000)), 3));
         assert!((mean * 1_000.0 - 1.0).abs() < 0.01, "{mean}");

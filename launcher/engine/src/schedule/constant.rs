@@ -2,7 +2,7 @@
 //! and in AIPerf, it is due at (i + 1) / rate. Each time is computed from its number, so that rounding errors do not
 //! add up.
 
-/// The whole numbers from `first` on.
+/// The whole numbers from `first`.
 pub(super) fn positions(first: u32) -> impl Iterator<Item = f64> {
     // Exact: a schedule is far shorter than 2^53.
     (0_u64..).map(move |number| number as f64 + f64::from(first))

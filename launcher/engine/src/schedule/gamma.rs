@@ -24,8 +24,8 @@ mod tests {
             let load = steady(arrivals(burstiness), 50.0, Some(2_000), Some(count));
             let (mean, variation) = gap_statistics(&times(&load, 5));
             let expected = 1.0 / burstiness.sqrt();
-            // Five standard errors. Of the mean: variation / sqrt(n). Of the coefficient of variation c of gamma gaps:
-            // c sqrt((1 + c^2) / (2 n)), up to terms of order 1 / n; twice that leaves room for the heavy tail.
+            // Five standard errors. For the mean: variation / sqrt(n). For the coefficient of variation c of gamma gaps: c sqrt((1 + c^2) /
+            // (2 n)), up to terms of order 1 / n; twice that value leaves room for the heavy tail.
             let n = count as f64;
             assert!((mean * 50.0 - 1.0).abs() < 5.0 * expected / n.sqrt(), "{burstiness}: {mean}");
             let error = expected * ((1.0 + expected * expected) / (2.0 * n)).sqrt();

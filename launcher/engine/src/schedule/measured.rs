@@ -1,14 +1,14 @@
-//! The arithmetic of rates that earlier stages give. Sources: `sweep` of inference-perf and of GuideLLM.
+//! The arithmetic of rates that earlier stages determine. Sources: `sweep` of inference-perf and of GuideLLM.
 
 use std::time::Duration;
 
 use workload_profiles::workload::Spacing;
 
-/// The fewest falls of which a percentile is formed.
+/// Minimum number of falls for a percentile.
 const LEAST_FALLS: usize = 2;
 
-/// Requests per second at `position` of 0 to 1 between two rates. It is rounded to two decimals, as inference-perf does,
-/// unless that makes it 0.
+/// Requests per second at `position`, from 0 to 1, between two rates. The rate is rounded to two decimals, as in inference-perf, unless that
+/// makes it 0.
 pub fn between(from: f64, to: f64, position: f64, spacing: Spacing) -> f64 {
     let exact = match spacing {
         Spacing::Linear => from + (to - from) * position,
@@ -18,11 +18,11 @@ pub fn between(from: f64, to: f64, position: f64, spacing: Spacing) -> f64 {
     if rounded == 0.0 { exact } else { rounded }
 }
 
-/// How fast requests ended: the percentile, with linear interpolation, of the rates at which the number of requests
-/// under way fell from one sample to the next. A sample is a time and a number.
+/// How fast requests ended: a percentile, with linear interpolation, of the rates at which the number of requests in flight fell between
+/// consecutive samples. A sample is a time and a number.
 ///
 /// # Errors
-/// The number fell fewer than two times: how often.
+/// The number fell fewer than two times. The error is the number of falls.
 pub fn drain_rate(samples: &[(Duration, u64)], percentile: f64) -> Result<f64, usize> {
     let fall = |pair: &[(Duration, u64)]| {
         let [(before, more), (after, fewer)] = pair else { return None };

@@ -22,11 +22,11 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape, TimeChange, TraceEntry};
 
-/// The most times that are drawn: twice what a profile may request in the mean, which a draw never reaches.
+/// Maximum number of times that are drawn: twice the mean that a profile may request, which a draw never reaches.
 const MOST: u64 = 2 * MAX_REQUESTS;
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
-/// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds what the load replays.
+/// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds the entries that the load replays.
 pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedule> {
     let nanos = match load {
         Load::Open { arrivals, rate, duration, count, .. } => {
@@ -66,7 +66,7 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
         Arrivals::ConditionedPoisson | Arrivals::ConditionedGamma { .. } => {
             let length = match duration {
                 Some(end) if most >= until_end(end) => length,
-                // The count is reached first. Saturates if the rate never makes this many.
+                // The count is reached first. The value saturates if the rate never produces this many requests.
                 _ => (change.time_of(most as f64) * 1e9).round() as u64,
             };
             conditioned::times(&change, length, most, gaps(arrivals, rng))
@@ -96,8 +96,7 @@ fn sums(gaps: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The times of these positions of a process with one request per second, as far as they are below `length`
-/// nanoseconds.
+/// The times of these positions in a process with one request per second, as long as they are below `length` nanoseconds.
 fn until(change: &TimeChange, length: u64, count: Option<u64>, positions: impl Iterator<Item = f64>) -> Vec<u64> {
     let most = usize::try_from(count.unwrap_or(MOST).min(MOST)).unwrap_or_default();
     positions.take(most).map(|it| (change.time_of(it) * 1e9).round() as u64).take_while(|it| *it < length).collect()

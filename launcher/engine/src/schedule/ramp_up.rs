@@ -1,6 +1,6 @@
-//! A rate that changes with each request: request i of n has the gap of the rate at the progress i / (n - 1). That rate
-//! is from + (to - from) x progress, or from x (to / from) ^ progress. Source: `--ramp-up-strategy` of `vllm bench
-//! serve`. With its even gaps (burstiness inf) the first request comes after a gap, as with all its others.
+//! A rate that changes with each request: request i of n has the gap of the rate at the progress i / (n - 1). That rate is from + (to - from)
+//! x progress, or from x (to / from) ^ progress. Source: `--ramp-up-strategy` of `vllm bench serve`. With its even gaps (burstiness inf) the
+//! first request also comes after a gap.
 
 use workload_profiles::workload::RampUpStrategy;
 
@@ -64,8 +64,8 @@ mod tests {
     fn drawn_gaps_shrink_as_the_rate_rises() {
         let load = load(Arrivals::Poisson, RampUpStrategy::Linear, 10.0, 30.0, 20_000);
         let found = times(&load, 7);
-        // The mean of 1 / rate over a linear rate is ln(30 / 10) / (30 - 10): 20,000 of these; the sum of independent
-        // gaps has a standard error of sqrt(sum of 1 / rate^2) = sqrt(20,000 / (10 x 30)) s; five of them.
+        // The mean of 1 / rate over a linear rate is ln(30 / 10) / (30 - 10), for 20,000 gaps. The sum of independent gaps has a standard
+        // error of sqrt(sum of 1 / rate^2) = sqrt(20,000 / (10 x 30)) s; the bound is five standard errors.
         let expected = 20_000.0 * 3.0_f64.ln() / 20.0;
         let last = found.last().unwrap().as_secs_f64();
         assert!((last - expected).abs() < 5.0 * (20_000.0_f64 / 300.0).sqrt(), "{last} and not {expected}");

@@ -1,11 +1,10 @@
-//! Users: a fixed number of them at each time, each of whom sends a turn every users / rate seconds. Their turns are
-//! spread evenly over this time, so that request i of the stage is due at i / rate and comes from user place i modulo
-//! users. When the user of a place has sent all turns, a new user takes the place. Source: LMBenchmark, and
-//! `user-centric-rate` of AIPerf.
+//! A fixed number of concurrent users, each of whom sends a turn every users / rate seconds. Their turns are spread evenly over this time:
+//! request i of the stage is due at i / rate and comes from user place i modulo users. When the user in a place has sent all turns, a new
+//! user takes the place. Source: LMBenchmark, and `user-centric-rate` of AIPerf.
 
 use workload_profiles::workload::Load;
 
-/// Which session and turn each request of a load of users is.
+/// The session and turn of each request in a load of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserTurns {
     users: u64,
@@ -27,19 +26,18 @@ impl UserTurns {
         }
     }
 
-    /// Users at each time.
+    /// Number of concurrent users.
     pub fn users(self) -> u64 {
         self.users
     }
 
-    /// Turns of a user.
+    /// Number of turns per user.
     pub fn turns(self) -> u64 {
         self.turns
     }
 
-    /// The session and the turn of a request, both from 0. Turn t of a session is due one gap after turn t - 1. The
-    /// sessions of the start, 0 to users - 1, begin with a later turn than 0: their turns before it are never sent.
-    /// Every other session has all its turns.
+    /// The session and the turn of a request, both from 0. Turn t of a session is due one gap after turn t - 1. The initial sessions, 0 to
+    /// users - 1, begin with a later turn than 0: their earlier turns are never sent. Every other session has all its turns.
     pub fn session_of(self, number: u64) -> (u64, u64) {
         let place = number % self.users;
         // The turns of the first users are spread evenly over a session.

@@ -1,4 +1,4 @@
-//! One session whose turns follow each other: its next prompt, and what was said so far. Pure.
+//! One session whose turns follow each other: its next prompt, and its history so far. Pure.
 
 use std::{collections::VecDeque, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -9,22 +9,22 @@ use super::{
 };
 use crate::requests::{RequestedLengths, Texts};
 
-/// The most bytes that a session keeps of what was said: more than the longest context of a model.
+/// Maximum bytes of history that a session keeps: more than the longest context of a model.
 pub(crate) const MAX_HISTORY: usize = 8 << 20;
 
-/// A session under way.
+/// A session in flight.
 #[derive(Debug)]
 pub(crate) struct Chain {
     texts: ChainTexts,
     stage: usize,
-    /// Which of the distinct sessions it is.
+    /// The index of the session among the distinct sessions.
     content: u64,
-    /// The turns that end it; `None`: it does not end.
+    /// The number of turns; `None`: the session does not end.
     turns: Option<u32>,
-    /// Turns that were made.
+    /// Number of turns made so far.
     made: u32,
     has_begun: bool,
-    /// The turn that was made last, until its answer has come.
+    /// The last turn that was made, until its answer arrives.
     asked: Option<Asked>,
     past: VecDeque<PastTurn>,
     past_bytes: usize,
@@ -37,7 +37,7 @@ struct Asked {
     tokens: u32,
 }
 
-/// What the server answered to a turn.
+/// The server's answer to a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) text: String,
@@ -52,9 +52,9 @@ pub(crate) struct NextTurn {
     pub(crate) number: NonZeroU32,
     /// The lengths of the whole prompt and of the answer.
     pub(crate) requested: RequestedLengths,
-    /// The time between the end of the turn before and this turn.
+    /// The time between the end of the previous turn and this turn.
     pub(crate) think_time: Duration,
-    /// Turns before it were left out of the prompt, because the context is full.
+    /// Earlier turns were left out of the prompt, because the context is full.
     pub(crate) is_shortened: bool,
 }
 
@@ -65,19 +65,19 @@ impl Chain {
         Chain { texts, stage, content, turns, made: 0, has_begun: false, asked: None, past, past_bytes }
     }
 
-    /// Turns that were not made; `None`: the session does not end.
+    /// Number of turns that were not made; `None`: the session does not end.
     pub(crate) fn turns_left(&self) -> Option<u32> {
         self.turns.map(|it| it.saturating_sub(self.made))
     }
 
-    /// Makes the next turn, and appends its prompt to `text`; `None` after the last one. A turn without an answer is forgotten.
+    /// Makes the next turn, and appends its prompt to `text`; `None` after the last turn. A turn without an answer is dropped.
     pub(crate) fn next(&mut self, words: &Texts, style: PromptStyle, text: &mut String) -> Option<NextTurn> {
         if self.turns_left() == Some(0) {
             return None;
         }
         let NewTurn { user, input, output, think_time } = self.texts.turn(words, self.stage, self.content, self.made);
         let own = input.unwrap_or_default();
-        // Made again for each turn: texts that all sessions share would otherwise be in memory for each of them.
+        // Made again for each turn: otherwise each session would hold its own copy of texts that all sessions share.
         let opening = self.texts.opening(words, self.stage, self.content);
         let further = opening.tokens.saturating_add(own).saturating_add(output.unwrap_or_default());
         let is_shortened = self.shorten(further);
@@ -96,7 +96,7 @@ impl Chain {
         })
     }
 
-    /// Leaves the turns before `first` and from `end` on out.
+    /// Leaves out the turns before `first` and from `end` on.
     pub(crate) fn limit(&mut self, first: u32, end: Option<u32>) {
         self.turns = match (self.turns, end) {
             (Some(turns), Some(end)) => Some(turns.min(end)),
@@ -106,19 +106,19 @@ impl Chain {
         self.made = self.turns.map_or(first, |turns| first.min(turns.saturating_sub(1)));
     }
 
-    /// Leaves the next turn out.
+    /// Omits the next turn.
     pub(crate) fn skip(&mut self) {
         if self.turns_left() != Some(0) {
             self.made += 1;
         }
     }
 
-    /// Whether a later turn holds the answers to this one.
+    /// Whether a later turn contains the answer to this turn.
     pub(crate) fn needs_answers(&self) -> bool {
         self.texts.has_history() && self.turns_left() != Some(0)
     }
 
-    /// The turn that was made last was answered.
+    /// Stores the answer to the last turn that was made.
     pub(crate) fn answered(&mut self, answer: Answer) {
         let Some(Asked { user, tokens }) = self.asked.take().filter(|_| self.texts.has_history()) else { return };
         let turn = PastTurn::new(user, answer.text.into(), tokens.saturating_add(answer.tokens));
@@ -130,7 +130,7 @@ impl Chain {
         self.past.iter().fold(0, |sum, it| sum.saturating_add(it.tokens))
     }
 
-    /// Leaves the oldest turns out until the context has room for this many further tokens. Returns whether it did.
+    /// Drops the oldest turns until the context has room for `further` tokens. Returns whether it dropped any.
     fn shorten(&mut self, further: u32) -> bool {
         let most = self.texts.max_context().unwrap_or(u32::MAX);
         let mut tokens = self.past_tokens().saturating_add(further);

@@ -27,7 +27,7 @@ impl ChainTexts {
         }
     }
 
-    /// Turns of a session; `None`: it does not end.
+    /// Number of turns of a session; `None`: the session does not end.
     pub(super) fn turns(&self, content: u64) -> Option<u32> {
         match self {
             ChainTexts::Conversations(it) => Some(it.turns(content)),
@@ -49,7 +49,7 @@ impl ChainTexts {
         }
     }
 
-    /// Whether a turn carries the turns before it.
+    /// Whether a turn contains the earlier turns.
     pub(super) fn has_history(&self) -> bool {
         match self {
             ChainTexts::Conversations(it) => it.has_history(),
@@ -57,7 +57,7 @@ impl ChainTexts {
         }
     }
 
-    /// The most tokens of prompt and answer together.
+    /// Maximum total tokens of prompt and answer.
     pub(super) fn max_context(&self) -> Option<u32> {
         match self {
             ChainTexts::Conversations(it) => it.max_context(),

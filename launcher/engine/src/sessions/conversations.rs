@@ -1,4 +1,4 @@
-//! Synthetic conversations: their texts, lengths and think times, each drawn from seeds and its place alone. Pure.
+//! Synthetic conversations: their texts, lengths and think times. Each is drawn only from seeds and its position. Pure.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use workload_profiles::workload::{Conversations as Source, History, PrefixPlace,
 use super::turn::{NewTurn, Opening};
 use crate::requests::{LengthDraws, PrefixTexts, RequestsError, Sampler, Seeds, TextSeed, Texts, TimeDraws, tokens_of};
 
-/// The most turns of a conversation.
+/// Maximum turns per conversation.
 const MAX_TURNS: u32 = 1 << 16;
 
 /// Draws conversations.
@@ -33,7 +33,7 @@ struct Lengths {
 
 impl Conversations {
     pub(super) fn new(source: &Source, seeds: Seeds<'_>, prompts: PromptReuse) -> Result<Conversations, RequestsError> {
-        // With a seed of their own they are the same in every run.
+        // With their own seed they are the same in every run.
         let seed = source.seed.unwrap_or(seeds.run);
         let is_repeated = source.seed.is_some() && prompts == PromptReuse::Fresh;
         let reuse = if is_repeated { PromptReuse::Repeated } else { prompts };
@@ -70,7 +70,7 @@ impl Conversations {
         self.turns.get(conversation).clamp(1, MAX_TURNS)
     }
 
-    /// Whether a conversation has other texts in another stage.
+    /// Whether the texts of a conversation differ between stages.
     pub(super) fn differ_between_stages(&self) -> bool {
         self.user_texts.is_fresh()
     }

@@ -1,7 +1,7 @@
-//! Sessions: what their requests hold, and what each of them waits for. Pure.
+//! Sessions: the content of their requests, and the conditions for which each request waits. Pure.
 //!
-//! A session is a chain of turns ([`Chain`]), or a graph of recorded requests ([`RecordedSession`]). The texts of a turn are drawn, or read, when it is made, so that memory holds only what
-//! the sessions under way have said. Answers of the server in this run are part of the next prompt.
+//! A session is a chain of turns ([`Chain`]), or a graph of recorded requests ([`RecordedSession`]). The texts of a turn are drawn, or read,
+//! when it is made. So memory holds only the history of the sessions in flight. The server's answers in this run are part of the next prompt.
 
 mod chain;
 mod chain_texts;
@@ -43,36 +43,36 @@ use repeated_prompts::RepeatedPrompts;
 #[derive(Debug)]
 pub(crate) struct PlannedSessions {
     source: Source,
-    /// What makes words.
+    /// The source of words.
     pub(crate) words: Texts,
     /// How they are sent.
     pub(crate) settings: Sessions,
-    /// The field of each request with the id of its session.
+    /// The header field with the session id in each request.
     pub(crate) header: Option<HeaderName>,
     /// Distinct sessions; `None`: every session is a new one.
     pub(crate) count: Option<u64>,
-    /// Sessions whose first request was sent, of all stages.
+    /// Number of sessions whose first request was sent, over all stages.
     begun: AtomicU64,
-    /// Those before each stage; not set: it has not begun.
+    /// Number of sessions begun before each stage; not set: the stage has not begun.
     begun_before: Vec<OnceLock<u64>>,
-    /// Which recorded conversation a session is; `None`: the texts are not those of a data set.
+    /// The recorded conversation of each session; `None`: the texts do not come from a data set.
     rows: Option<Arc<RowChoice>>,
 }
 
-/// Where sessions come from.
+/// The source of sessions.
 #[derive(Clone, Debug)]
 enum Source {
     Chains(ChainTexts),
     Recorded(Recordings),
 }
 
-/// Recorded sessions, and what draws texts for them.
+/// Recorded sessions, and the source of texts for them.
 #[derive(Clone, Debug)]
 struct Recordings {
     settings: RecordedSessions,
     all: Arc<Vec<recorded::Session>>,
     texts: BlockTexts,
-    /// The seed of the texts with which sessions begin that are to share no prefix.
+    /// The seed of the texts at the beginning of sessions that must not share a prefix.
     markers: Seed,
 }
 
@@ -86,10 +86,10 @@ pub(crate) enum NewSession {
 }
 
 impl PlannedSessions {
-    /// The sessions of a workload; `None` if its requests form none. `has_phases`: a stage is a phase, whose requests are samples.
+    /// The sessions of a workload; `None` if its requests form no sessions. `has_phases`: a stage is a phase, whose requests are samples.
     ///
     /// # Errors
-    /// The sessions cannot be made, or not be sent in the way that the workload asks for.
+    /// The sessions cannot be made, or cannot be sent in the way that the workload specifies.
     pub(crate) fn new(
         workload: &Workload,
         has_phases: bool,
@@ -109,7 +109,7 @@ impl PlannedSessions {
                 (Source::Chains(ChainTexts::Repeated(Arc::new(prompts))), Some(count))
             }
             RequestSource::DataSet(set) => match set.row {
-                // The rows come later: see `with_rows`.
+                // The rows are set later: see `with_rows`.
                 RowContent::Conversation { send: ConversationUse::Turns, .. } => {
                     (Source::Chains(ChainTexts::Rows(Arc::default())), Some(0))
                 }
@@ -158,7 +158,7 @@ impl PlannedSessions {
         }))
     }
 
-    /// Sets what makes words.
+    /// Sets the source of words.
     pub(crate) fn with_texts(self, words: Texts) -> PlannedSessions {
         PlannedSessions { words, ..self }
     }
@@ -183,17 +183,18 @@ impl PlannedSessions {
 
     /// Counts a session whose first request is sent.
     pub(crate) fn count_begun(&self) {
-        // Relaxed: it is read when all requests of a stage have ended.
+        // Relaxed: the value is read when all requests of a stage have ended.
         self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Begins a stage, and returns how many sessions those before it have begun. Call it after the last request of those has ended.
+    /// Begins a stage, and returns how many sessions the earlier stages have begun. Call it after the last request of the earlier stages has
+    /// ended.
     pub(crate) fn begin_stage(&self, stage: usize) -> u64 {
         let begun = self.begun.load(Ordering::Relaxed);
         self.begun_before.get(stage).map_or(begun, |it| *it.get_or_init(|| begun))
     }
 
-    /// A session of a stage, before its first turn. Beyond the number of distinct sessions they repeat.
+    /// A session of a stage, before its first turn. After the last distinct session the sessions repeat.
     pub(crate) fn begin(&self, stage: usize, session: u64) -> NewSession {
         let goes_on =
             matches!(&self.source, Source::Recorded(it) if it.settings.across_stages == AcrossStages::Continue);
@@ -222,7 +223,7 @@ impl PlannedSessions {
         self
     }
 
-    /// Turns of the first sessions together; `None` where sessions do not end.
+    /// Total number of turns in the first `sessions` sessions; `None` if sessions do not end.
     pub(crate) fn turns_of_first(&self, sessions: u64) -> Option<u64> {
         let distinct = self.count.unwrap_or(sessions).max(1);
         let sum = |count: u64| (0..count).map(|it| self.turns(it)).sum::<Option<u64>>();
@@ -231,7 +232,7 @@ impl PlannedSessions {
         Some(whole.saturating_add(sum(rest)?))
     }
 
-    /// Requests of a session; `None`: it does not end.
+    /// Number of requests in a session; `None`: it does not end.
     fn turns(&self, content: u64) -> Option<u64> {
         match &self.source {
             Source::Chains(texts) => texts.turns(content).map(u64::from),
@@ -243,7 +244,7 @@ impl PlannedSessions {
         }
     }
 
-    /// How recorded conversations were used; `None` for another source. `begun`: the sessions of each stage that were sent.
+    /// How recorded conversations were used; `None` for another source. `begun`: the number of sessions that each stage sent.
     pub(crate) fn rows_used(&self, begun: &[u64]) -> Option<RowsUsed> {
         let Source::Chains(ChainTexts::Rows(_)) = &self.source else { return None };
         let rows = self.count.filter(|it| *it > 0)?;
@@ -253,8 +254,8 @@ impl PlannedSessions {
         Some(RowsUsed { rows, begun: begun.iter().sum(), distinct })
     }
 
-    /// What the report says of sessions that were sent again; `None` if each was sent once, or repeats by its nature. `begun`: the sessions
-    /// of each stage that were sent.
+    /// The report's notice about sessions that were sent again; `None` if each was sent once, or repetition is intended. `begun`: the number
+    /// of sessions that each stage sent.
     pub(crate) fn repeats(&self, begun: &[u64]) -> Option<Notice> {
         let count = self.count.filter(|it| *it > 0)?;
         let total: u64 = begun.iter().sum();
@@ -268,7 +269,7 @@ impl PlannedSessions {
             Source::Chains(ChainTexts::Rows(_)) => (total, self.rows_used(begun)?.distinct),
             Source::Recorded(it) if it.settings.unique => return None,
             Source::Recorded(it) => {
-                // Copies have texts of their own.
+                // Copies have their own texts.
                 let files = it.all.len() as u64;
                 let originals = |sent: u64| sent / count * files.min(count) + (sent % count).min(files);
                 match it.settings.across_stages {
@@ -290,10 +291,10 @@ impl PlannedSessions {
     }
 }
 
-/// The header field with the id of a session; `None`: there is none.
+/// The header field with the session id; `None`: there is no such field.
 ///
 /// # Errors
-/// No field has such a name.
+/// The name is not a valid header field.
 pub(crate) fn session_header(settings: &Sessions) -> Result<Option<HeaderName>, RequestsError> {
     let wrong = |name: &String| RequestsError::SessionHeader { name: name.clone() };
     settings.header.as_ref().map(|it| it.parse().map_err(|_| wrong(it))).transpose()

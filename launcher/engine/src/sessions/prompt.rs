@@ -12,7 +12,7 @@ use super::turn::{Opening, PastTurn};
 pub(crate) enum PromptStyle {
     /// A JSON list of chat messages.
     Messages,
-    /// All texts, with a space between two of them.
+    /// All texts, separated by spaces.
     Joined,
 }
 
@@ -61,7 +61,7 @@ impl PromptStyle {
     }
 }
 
-/// Appends a text, behind a space unless there is white space already.
+/// Appends a text, with a space before it unless white space precedes it already.
 fn join(more: &str, text: &mut String) {
     let touches = |letter: Option<char>| letter.is_none_or(char::is_whitespace);
     if !more.is_empty() && !touches(text.chars().next_back()) && !touches(more.chars().next()) {
@@ -70,7 +70,7 @@ fn join(more: &str, text: &mut String) {
     text.push_str(more);
 }
 
-/// Appends a message with these parts of its content, behind a comma unless it is the first.
+/// Appends a message with these parts of its content, with a comma before it unless it is the first.
 pub(crate) fn message(role: &str, [before, content]: [&str; 2], text: &mut String) {
     if !text.ends_with('[') {
         text.push(',');
@@ -86,7 +86,7 @@ pub(crate) fn message(role: &str, [before, content]: [&str; 2], text: &mut Strin
     text.push_str("\"}");
 }
 
-/// Appends a text as it is written within a JSON string.
+/// Appends a text in escaped form for a JSON string.
 fn escape(mut more: &str, text: &mut String) {
     while let Some(place) = more.bytes().position(|it| it < b' ' || it == b'"' || it == b'\\') {
         text.push_str(&more[..place]);

@@ -10,7 +10,7 @@ use crate::{
     requests::{BlockTexts, Texts},
 };
 
-/// One of the recorded sessions, or a copy of one.
+/// A recorded session, or a copy of one.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedSession {
     all: Arc<Vec<Session>>,
@@ -22,7 +22,7 @@ pub(crate) struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// `content`: which of the sessions and their copies it is. `marker`: what no other session of this run and of others has.
+    /// `content`: index among the sessions and their copies. `marker`: a seed that no other session of this or another run has.
     pub(super) fn new(
         settings: &RecordedSessions,
         (all, block_texts): (&Arc<Vec<Session>>, BlockTexts),
@@ -36,7 +36,7 @@ impl RecordedSession {
             place: usize::try_from(content % files).unwrap_or_default(),
             empty: Arc::default(),
             marker: is_marked.then(|| format!("{:016x}", marker.0).into()),
-            // The blocks of a prompt stand for the recorded answers too.
+            // The blocks of a prompt include the recorded answers.
             needs_answers: settings.answers == RecordedAnswers::Server
                 && settings.format == RecordedFormat::OpenTelemetry,
             block_texts,
@@ -47,7 +47,7 @@ impl RecordedSession {
         self.all.get(self.place).unwrap_or(&self.empty)
     }
 
-    /// The text of a prompt with these blocks. `number`: that of the request in its session.
+    /// The text of a prompt with these blocks. `number`: the number of the request in its session.
     pub(crate) fn block_text(
         &self,
         texts: &Texts,
@@ -62,12 +62,12 @@ impl RecordedSession {
         text
     }
 
-    /// The text before its first message; `None`: it begins as it was recorded.
+    /// The text before its first message; `None`: the message begins as recorded.
     pub(crate) fn marker(&self) -> Option<&str> {
         self.marker.as_deref()
     }
 
-    /// Whether later prompts hold the answers of this run.
+    /// Whether later prompts contain the answers from this run.
     pub(crate) fn needs_answers(&self) -> bool {
         self.needs_answers
     }

@@ -1,4 +1,4 @@
-//! Users who say the same prompt in every turn: inference-perf's chat of several turns with shared prefixes. Pure.
+//! Users who send the same prompt in every turn: inference-perf's multi-turn chat with shared prefixes. Pure.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ impl RepeatedPrompts {
         RepeatedPrompts(prompts)
     }
 
-    /// Users.
+    /// Number of users.
     pub(super) fn count(&self) -> u64 {
         self.0.count()
     }

@@ -1,28 +1,28 @@
-//! What the turns of a chain hold. Pure.
+//! The content of a chain's turns. Pure.
 
 use std::{sync::Arc, time::Duration};
 
-/// What all turns of a chain begin with.
+/// The texts with which all turns of a chain begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Opening {
-    /// The message of the system; empty: none.
+    /// The system message; empty: none.
     pub(super) system: String,
-    /// The text before the first message of the user; empty: none.
+    /// The text before the first user message; empty: none.
     pub(super) prefix: String,
-    /// Tokens of both.
+    /// Total tokens of both.
     pub(super) tokens: u32,
 }
 
-/// What one turn of a chain adds.
+/// The content that one turn adds to a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewTurn {
-    /// The message of the user.
+    /// The user message.
     pub(super) user: Arc<str>,
-    /// Its length in tokens, where it is known.
+    /// Its length in tokens, if it is known.
     pub(super) input: Option<u32>,
     /// The requested length of the answer; `None`: the server decides.
     pub(super) output: Option<u32>,
-    /// The time between the end of the turn before and this turn.
+    /// The time between the end of the previous turn and this turn.
     pub(super) think_time: Duration,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct NewTurn {
 pub(super) struct PastTurn {
     pub(super) user: Arc<str>,
     pub(super) answer: Box<str>,
-    /// Tokens of both.
+    /// Total tokens of both.
     pub(super) tokens: u32,
 }
 

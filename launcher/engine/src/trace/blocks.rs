@@ -1,16 +1,16 @@
-//! The hashes of the blocks of recorded prompts. Pure.
+//! The block hashes of recorded prompts. Pure.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// The most hashes of a trace: 256 MiB of memory.
+/// Maximum hashes per trace: 256 MiB of memory.
 pub(super) const MAX_HASHES: usize = 32 << 20;
 
-/// The hashes of the blocks of each recorded prompt, eight bytes each.
+/// The block hashes of each recorded prompt, eight bytes each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     hashes: Vec<u64>,
-    /// The end of each request in `hashes`.
+    /// The end index of each request in `hashes`.
     ends: Vec<usize>,
 }
 
@@ -30,7 +30,7 @@ impl Blocks {
         bounds.unwrap_or_default()
     }
 
-    /// All hashes.
+    /// Total number of hashes.
     pub(super) fn len(&self) -> usize {
         self.hashes.len()
     }
@@ -40,7 +40,7 @@ impl Blocks {
     }
 }
 
-/// The hashes in a list of numbers or texts, which CSV holds as a text. `None`: it is no such list.
+/// The hashes in a list of numbers or texts, which CSV holds as a text. `None`: the value is not such a list.
 pub(crate) fn hashes(list: &Value) -> Option<Vec<u64>> {
     match list {
         Value::Array(list) => list.iter().map(hash).collect(),
@@ -54,7 +54,7 @@ pub(crate) fn hashes(list: &Value) -> Option<Vec<u64>> {
 
 fn hash(value: &Value) -> Option<u64> {
     match value {
-        // A negative number has a bit pattern of its own.
+        // A negative number has a distinct bit pattern.
         Value::Number(number) => number.as_u64().or_else(|| number.as_i64().map(i64::cast_unsigned)),
         Value::String(text) => {
             let digest = Sha256::digest(text.as_bytes());

@@ -1,4 +1,4 @@
-//! [I/O] Reads recorded requests from a file: a CSV file with a header, or one JSON object a line.
+//! [I/O] Reads recorded requests from a file: a CSV file with a header, or one JSON object per line.
 //!
 //! A message names the line and the problem, and never repeats the content: the path comes from a profile, whose author
 //! may not be allowed to read every file that the launcher can read.
@@ -32,23 +32,23 @@ pub(crate) use blocks::hashes;
 
 use files::lines::{Bounded, Line, read_line};
 
-/// The most bytes that are read: ten million lines of a hundred bytes.
+/// Maximum bytes that are read: ten million lines of a hundred bytes.
 const MAX_BYTES: u64 = 1 << 30;
-/// The most bytes of a line: enough for the hashes of all 512-token blocks of the longest prompt.
+/// Maximum bytes per line: enough for the hashes of all 512-token blocks of the longest prompt.
 const MAX_LINE: usize = 64 << 10;
-/// The most bytes of a line whose hashes are read: enough for blocks of 16 tokens.
+/// Maximum bytes per line if hashes are read: enough for blocks of 16 tokens.
 const MAX_LINE_OF_HASHES: usize = 4 << 20;
-/// The latest time of a replay: a week after the first, like the longest stage.
+/// Maximum time of a replay: a week after the first, like the longest stage.
 const MAX_SECONDS: f64 = 604_800.0;
-/// The longest prompt or answer, in tokens.
+/// Maximum length of a prompt or answer, in tokens.
 const MAX_TOKENS: u64 = 2_000_000;
 
-/// Why a trace cannot be replayed. The message contains the cause, which is therefore no `source`.
+/// Why a trace cannot be replayed. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     #[error("cannot read the trace {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
-    /// A line is no request.
+    /// A line is not a request.
     #[error("the trace {path}, line {line}: {what}", path = path.display())]
     Line {
         path: PathBuf,
@@ -61,10 +61,10 @@ pub enum TraceError {
     #[error("the trace {path} has more than {most} bytes; cut it, or leave out columns that are not replayed", path = path.display())]
     TooLong {
         path: PathBuf,
-        /// The most bytes that are read.
+        /// Maximum bytes that are read.
         most: u64,
     },
-    /// The run has too many requests, including those of its traces.
+    /// The run has too many requests, including the requests of its traces.
     #[error(
         "stages: come to {requests:.0} requests with their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
     )]
@@ -77,23 +77,23 @@ pub enum TraceError {
     Empty { path: PathBuf },
 }
 
-/// What the stages of a workload replay.
+/// The trace entries that the stages of a workload replay.
 #[derive(Debug, Default)]
 pub struct Traces {
-    /// One entry for each stage; empty for a stage that replays nothing.
+    /// One entry per stage; empty for a stage that replays nothing.
     pub entries: Vec<Vec<TraceEntry>>,
-    /// The hashes of the blocks of their prompts, one entry for each stage; empty where they are not read.
+    /// The block hashes of their prompts, one entry per stage; empty if they are not read.
     pub blocks: Vec<Arc<Blocks>>,
-    /// What is replayed differently from the record, or may be.
+    /// Differences, or possible differences, between the replay and the record.
     pub notices: Vec<Notice>,
-    /// One digest for each file.
+    /// One digest per file.
     pub digests: Vec<FileDigest>,
 }
 
-/// Reads what the stages of a workload replay.
+/// Reads the traces that the stages of a workload replay.
 ///
 /// # Errors
-/// A file cannot be read, or a line is no request.
+/// A file cannot be read, or a line is not a request.
 pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
     let mut traces = Traces::default();
     for stage in &workload.stages {
@@ -139,7 +139,7 @@ fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
 struct Found {
     entries: Vec<TraceEntry>,
@@ -151,7 +151,7 @@ struct Found {
 fn read_within(file: &TraceFile, speed: f64, bytes: impl Read, most: u64) -> Result<Found, TraceError> {
     let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
     let found = read_lines(file, speed, &mut lines);
-    // Checked first: a line that was cut may be no request.
+    // Checked first: a truncated line may be no request.
     if lines.get_ref().limit() == 0 {
         return Err(TraceError::TooLong { path: file.file.as_path().to_owned(), most });
     }
@@ -192,7 +192,7 @@ struct Entries<'a> {
     first: Option<Moment>,
     found: Vec<TraceEntry>,
     blocks: Blocks,
-    /// The most bytes of a line.
+    /// Maximum bytes per line.
     longest: usize,
     /// Faults in the lengths of prompts and of answers.
     lengths: [notices::LengthFaults; 2],
@@ -306,7 +306,7 @@ impl Entries<'_> {
             self.wrong(line, format!("{column} is no whole number of tokens from 0 to {MAX_TOKENS}"))
         })?;
         self.lengths[which].zero += u64::from(length == 0);
-        // A recorded request without output: the smallest length that can be requested is one token.
+        // A recorded request without output: one token is the smallest length that can be requested.
         Ok(Some(length.max(1)))
     }
 }

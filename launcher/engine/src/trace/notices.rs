@@ -8,12 +8,12 @@ use workload_profiles::{
     workload::{TraceEntry, TraceFile, TraceTime},
 };
 
-/// Seconds since 1970 in the years 2001 to 2286: a time of day as a number.
+/// Seconds since 1970 in the years 2001 to 2286: a number in this range is a time of day.
 const EPOCH_SECONDS: std::ops::Range<f64> = 1e9..1e10;
-/// No server answers a faster replay, so the times must have another unit.
+/// No server can answer a faster replay, so the times must have another unit.
 const MAX_PLAUSIBLE_RATE: f64 = 10_000.0;
 
-/// Numbers of lengths that were recorded as 0, or not at all.
+/// Number of lengths that were recorded as 0, or not recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFaults {
     pub(super) zero: u64,
@@ -37,7 +37,7 @@ pub(super) fn other_unit(time: TraceTime, number: f64) -> Option<TraceTime> {
     (unit != time).then_some(unit)
 }
 
-/// One notice for each fact.
+/// One notice per fact.
 pub(super) fn notices(
     file: &TraceFile,
     entries: &[TraceEntry],

@@ -13,7 +13,7 @@ pub(super) struct ClockWatch {
 }
 
 impl ClockWatch {
-    /// Compares the clocks with the last reading.
+    /// Compares the clocks with the previous reading.
     pub(super) fn look(&mut self, now: Offsets) {
         let Some(last) = self.last.replace(now) else { return };
         let length = |from: i128, to: i128| Duration::from_nanos(u64::try_from(from.abs_diff(to)).unwrap_or(u64::MAX));

@@ -1,10 +1,10 @@
-//! [I/O] How much memory the process can still use, as far as the system tells.
+//! [I/O] How much memory the process can still use, as far as the system reports it.
 
 use std::{fs, path::Path};
 
 use rustix::process::{Resource, getrlimit};
 
-/// Memory that is left below a limit.
+/// Remaining memory below a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryLeft {
     pub(crate) bytes: u64,
@@ -38,7 +38,7 @@ pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-/// The memory left by the strictest limit; `None` if the system tells no limit.
+/// The memory left by the strictest limit; `None` if the system reports no limit.
 pub(crate) fn left() -> Option<MemoryLeft> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let (resident, space) = (size(&status, "VmRSS:").unwrap_or(0), size(&status, "VmSize:").unwrap_or(0));
@@ -48,7 +48,7 @@ pub(crate) fn left() -> Option<MemoryLeft> {
     };
     let machine = || size(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
     [
-        // The memory of other processes in the group is not known; a container of the launcher has no others.
+        // The memory of other processes in the group is not known. A container of the launcher has no other processes.
         cgroup_limit().map(|limit| below(limit, resident, MemoryLimit::Cgroup)),
         getrlimit(Resource::As).current.map(|limit| below(limit, space, MemoryLimit::AddressSpace)),
         machine().map(|bytes| MemoryLeft { bytes, limit: MemoryLimit::Machine }),
@@ -58,7 +58,7 @@ pub(crate) fn left() -> Option<MemoryLeft> {
     .min_by_key(|it| it.bytes)
 }
 
-/// A size of `/proc/self/status` or `/proc/meminfo`, in bytes.
+/// A size in `/proc/self/status` or `/proc/meminfo`, in bytes.
 fn size(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
@@ -69,13 +69,12 @@ fn cgroup_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path, file) = group(&groups)?;
     let read = |folder: &Path| fs::read_to_string(Path::new(root).join(folder).join(file)).ok()?.trim().parse().ok();
-    // In a container the path may be that of the host. The container's own group is then at the root, which is an
-    // ancestor too.
+    // In a container the path may be the host's path. The container's own group is then at the root, which is also an ancestor.
     Path::new(path.trim_start_matches('/')).ancestors().filter_map(read).min()
 }
 
-/// The mount point of the hierarchy that limits memory, the process's path in it, and the name of its file: version 1
-/// if it has that controller, else version 2. A group without a limit has a word in that file, or a very large number.
+/// The mount point of the hierarchy that limits memory, the process's path in it, and the name of its file. Version 1 is used if it has that
+/// controller, else version 2. For a group without a limit, that file contains a word or a very large number.
 fn group(groups: &str) -> Option<(&'static str, &str, &'static str)> {
     let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let v1 = lines().find(|(controllers, _)| controllers.split(',').any(|it| it == "memory"));

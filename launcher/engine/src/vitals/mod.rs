@@ -1,5 +1,5 @@
-//! [I/O] Vitals: what the machine did to the launcher while the load ran. They are measured beside the load, so that a
-//! report can tell how far its figures can be trusted.
+//! [I/O] Vitals: how the machine affected the launcher while the load ran. They are measured beside the load, so that a report can show how
+//! far its figures can be trusted.
 //!
 //! [`Watch`] is a thread that watches the whole process: stalls, clocks, CPU time, the CPU limit of the cgroup, and
 //! steal. [`worker`] measures one worker from within its thread, and [`receive`] the reads of its sockets. Deliberately
@@ -24,10 +24,9 @@ use clock::Clock;
 use clocks::ClockWatch;
 use system::Machine;
 
-/// The time between two beats of the heartbeat: short enough to see what delays tokens, and long enough to cost little
-/// CPU.
+/// The time between two beats of the heartbeat: short enough to detect what delays tokens, and long enough to use little CPU.
 const BEAT: Duration = Duration::from_millis(10);
-/// Beats between two readings of the clocks: one reading a second.
+/// Beats between two readings of the clocks: one reading per second.
 const BEATS_PER_LOOK: u32 = 100;
 
 /// Watches the process until it is ended.
@@ -38,7 +37,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts the watch. Times in its result count on `clock`.
+    /// Starts the watch. Times in its result are on `clock`.
     pub fn start(clock: Clock) -> Watch {
         let (end, ended) = mpsc::channel();
         let heart = thread::Builder::new().name("heartbeat".into()).spawn(move || beat(clock, &ended));

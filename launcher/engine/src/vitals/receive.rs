@@ -5,9 +5,9 @@
 //! from that return to the timestamp. It is an upper bound: it counts a busy time completely, although the bytes may
 //! have arrived at its end. It needs no system call, and no state for each connection.
 //!
-//! It does not contain the network, nor the time in which the kernel wakes the thread. A wait that returned immediately
-//! may have found bytes that arrived while the thread was busy. These bytes arrived after the return before, when the
-//! thread had read everything, so the delay then counts from that earlier return.
+//! It includes neither the network nor the time in which the kernel wakes the thread. A wait that returned immediately may have found bytes
+//! that arrived while the thread was busy. These bytes arrived after the previous return, when the thread had read everything. The delay then
+//! counts from that previous return.
 //!
 //! A thread that always has something to do never waits. Its runtime then polls the sockets between tasks, and calls no hook.
 //! The task [`mark_polls`] detects these polls: it runs once after a poll, behind the tasks that the poll woke. Bytes that those
@@ -27,12 +27,12 @@ use measurement::histogram::TimeHistogram;
 
 /// A wait shorter than this found bytes immediately: it is longer than the system call takes.
 const WAITED: Duration = Duration::from_micros(20);
-/// With a longer delay, events in one read may have arrived apart. It is shorter than any server's time between two
-/// tokens of a request, and longer than a thread needs for a batch of tokens.
+/// With a longer delay, events in one read may have arrived at different times. It is shorter than any server's time between two tokens of a
+/// request, and longer than a thread needs for a batch of tokens.
 const LATE: Duration = Duration::from_millis(1);
-/// A thread that has been busy for so long gets marks. Each mark costs a poll, so that shorter busy times get none.
+/// A thread that has been busy for this long gets marks. Each mark costs a poll, so shorter busy times get none.
 const BUSY: Duration = Duration::from_micros(500);
-/// The most sockets that one poll reports. Bytes on further sockets wait for the next poll, and the delay omits that wait.
+/// Maximum sockets that one poll reports. Bytes on other sockets wait for the next poll, and the delay omits that wait.
 const SOCKETS_PER_POLL: usize = 16_384;
 
 thread_local! {
@@ -45,13 +45,13 @@ struct Thread {
     parked: Cell<Duration>,
     /// When it returned from its last wait, however short.
     unparked: Cell<Duration>,
-    /// The earliest time at which bytes that are read now can have arrived; `None` if the runtime does not tell.
+    /// The earliest time at which bytes that are read now can have arrived; `None` if the runtime does not report it.
     woke: Cell<Option<Duration>>,
     /// The last turn of [`mark_polls`] in this busy time.
     marked: Cell<Option<Duration>>,
-    /// Whether bytes were read since.
+    /// Whether bytes were read since then.
     has_read: Cell<bool>,
-    /// Tells [`mark_polls`] that the thread is busy.
+    /// Notifies [`mark_polls`] that the thread is busy.
     busy: Arc<Notify>,
     delays: RefCell<TimeHistogram>,
 }
@@ -83,7 +83,7 @@ impl Thread {
         delay > LATE
     }
 
-    /// Takes a turn of [`mark_polls`]; `false` if nothing was read since the last one, so that the thread may wait.
+    /// Takes a turn of [`mark_polls`]. Returns `false` if nothing was read since the last turn, so that the thread may wait.
     fn mark(&self, at: Duration) -> bool {
         let goes_on = self.has_read.replace(false);
         if let Some(before) = self.marked.replace(goes_on.then_some(at)) {
@@ -97,7 +97,7 @@ impl Thread {
     }
 }
 
-/// Makes a runtime of one thread tell when it waits. Without this call nothing is known about its reads. Spawn [`mark_polls`] on it.
+/// Makes a runtime of one thread report when it waits. Without this call nothing is known about its reads. Spawn [`mark_polls`] on it.
 pub fn watch(runtime: &mut Builder, clock: Clock) -> &mut Builder {
     runtime
         .max_io_events_per_tick(SOCKETS_PER_POLL)
@@ -117,8 +117,8 @@ pub async fn mark_polls(clock: Clock) {
     }
 }
 
-/// Notes that bytes were read on this thread at this time, on the clock of [`watch`]. Returns whether they may have waited so long
-/// that their events may have arrived one after another.
+/// Notes that bytes were read on this thread at this time, on the clock of [`watch`]. Returns whether they may have waited so long that their
+/// events arrived at different times.
 pub fn read(at: Duration) -> bool {
     THREAD.with(|it| it.read(at))
 }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(thread.take().unwrap().histogram().len(), 0);
     }
 
-    /// Ten turns while bytes are read every 100 us: each read counts from the turn before the last one.
+    /// Ten turns while bytes are read every 100 us: each read counts from the next-to-last turn.
     #[test]
     fn a_delay_in_a_busy_time_counts_from_the_poll_before_the_last_one() {
         let thread = Thread::default();
@@ -179,7 +179,7 @@ mod tests {
             assert_eq!((thread.delay(at), late), (Some(at - from), at - from > LATE), "{turn}");
             assert!(thread.mark(at + micros(50)));
         }
-        // Nothing was read any more: the thread may wait, and the next busy time begins anew.
+        // Nothing more was read: the thread may wait, and a new busy time begins next.
         assert!(!thread.mark(micros(3_000)));
         thread.park(micros(3_000));
         thread.unpark(micros(9_000));
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(thread.delay(micros(9_010)), Some(micros(10)));
     }
 
-    /// A hundred bytes arrive one after the other in a busy time, in which the thread never waits.
+    /// A hundred bytes arrive one by one in a busy time, in which the thread never waits.
     #[test]
     fn a_busy_thread_with_prompt_reads_has_short_delays() {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

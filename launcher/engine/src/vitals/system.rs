@@ -1,18 +1,17 @@
-//! [I/O] CPU time that the process did not get, read from the kernel: throttling by the CPU limit of its cgroup, steal by the
-//! hypervisor, and the time that a thread waited for a CPU. Linux only. On other systems, or if a file cannot be read, the
-//! values are absent.
+//! [I/O] CPU time that the process did not get, read from the kernel: throttling by the CPU limit of its cgroup, steal by the hypervisor, and
+//! the time that a thread waited for a CPU. Linux only. On other systems, or if a file cannot be read, the values are absent.
 
 use std::{fs, path::PathBuf, time::Duration};
 
 use measurement::vitals::Throttling;
 
-/// Ticks of all CPUs of the machine.
+/// Ticks summed over all CPUs of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
     pub all: u64,
     /// Idle, or waiting for I/O.
     pub idle: u64,
-    /// Given to others by the hypervisor.
+    /// Given to other guests by the hypervisor.
     pub stolen: u64,
     pub cpus: u64,
 }
@@ -29,7 +28,7 @@ impl Machine {
         Machine { throttling: cgroup_file("cpu.stat").as_deref().and_then(throttling), ticks: Ticks::read() }
     }
 
-    /// What was withheld since `before`; `None` without a limit.
+    /// CPU time withheld since `before`; `None` without a limit.
     pub fn throttled_since(&self, before: &Machine) -> Option<Throttling> {
         let (now, before) = (self.throttling?, before.throttling?);
         let periods = now.periods.saturating_sub(before.periods);
@@ -40,7 +39,7 @@ impl Machine {
         })
     }
 
-    /// The share of the machine's CPU time that went to others since `before`.
+    /// The share of the machine's CPU time that went to other guests since `before`.
     pub fn stolen_since(&self, before: &Machine) -> Option<f64> {
         let (now, before) = (self.ticks?, before.ticks?);
         let all = now.all.saturating_sub(before.all);
@@ -50,7 +49,7 @@ impl Machine {
 
 /// The limit of the process's own cgroup, in CPUs; `None` without a limit.
 pub fn cpu_limit() -> Option<f64> {
-    // Version 1 has one file for each of the two numbers, and -1 for no limit.
+    // Version 1 has one file per number, and -1 for no limit.
     cgroup_file("cpu.max").as_deref().map_or_else(
         || quota(&format!("{} {}", cgroup_file("cpu.cfs_quota_us")?.trim(), cgroup_file("cpu.cfs_period_us")?.trim())),
         quota,
@@ -74,8 +73,8 @@ fn waited(schedstat: &str) -> Option<Duration> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// A file of the process's own cgroup, version 2 or 1. In a container the path of the cgroup is often that of the host,
-/// and the container's own cgroup is at the root.
+/// A file of the process's own cgroup, version 2 or 1. In a container the path of the cgroup is often the host's path, and the container's
+/// own cgroup is at the root.
 fn cgroup_file(file: &str) -> Option<String> {
     let cgroups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path) = cgroup(&cgroups)?;
@@ -113,14 +112,13 @@ fn throttling(stat: &str) -> Option<Throttling> {
 }
 
 impl Ticks {
-    /// `None` if the system does not tell.
+    /// `None` if the system does not report it.
     pub fn read() -> Option<Ticks> {
         fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks)
     }
 }
 
-/// The first line: user, nice, system, idle, iowait, irq, softirq, steal. The other fields are contained in user and
-/// nice.
+/// The first line: user, nice, system, idle, iowait, irq, softirq, steal. The other fields are already included in user and nice.
 fn ticks(stat: &str) -> Option<Ticks> {
     let mut lines = stat.lines();
     let line = lines.next()?.strip_prefix("cpu ")?;
@@ -149,7 +147,7 @@ mod tests {
             |periods, throttled, micros| Some(Throttling { periods, throttled, time: Duration::from_micros(micros) });
         assert_eq!(v2.throttled_since(&none), since(50, 5, 1_500));
         assert_eq!(v1.throttled_since(&v2), since(30, 3, 1_000));
-        // No period means no limit.
+        // No periods mean no limit.
         assert_eq!(v1.throttled_since(&v1), None);
         assert_eq!(v2.throttled_since(&machine("usage_usec 200\n", "")), None);
     }

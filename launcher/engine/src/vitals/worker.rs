@@ -13,7 +13,7 @@ pub struct StageWatch {
 }
 
 impl StageWatch {
-    /// `start` is when the stage begins, now or later.
+    /// Starts the measurement. `start`: when the stage begins, now or later.
     pub fn open(start: Duration) -> StageWatch {
         // Reads before the stage belong to no stage.
         receive::take();

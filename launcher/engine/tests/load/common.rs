@@ -1,4 +1,4 @@
-//! Workloads, servers and records of the tests.
+//! Workloads, servers and records for the tests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ use workload_profiles::{
     workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage},
 };
 
-/// The body of an answer of one token.
+/// The body of an answer with one token.
 pub const ANSWER: &str = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
 
 pub const fn millis(count: u64) -> Duration {
@@ -55,7 +55,7 @@ pub fn closed(concurrency: u32, count: u64) -> Stage {
     Stage::new(format!("c{concurrency}"), load)
 }
 
-/// Evenly spaced requests; the first is due at once.
+/// Evenly spaced requests; the first is due immediately.
 pub fn paced(rate: f64, count: u64) -> Stage {
     let load = Load::Open {
         arrivals: Arrivals::Constant,
@@ -67,7 +67,7 @@ pub fn paced(rate: f64, count: u64) -> Stage {
     Stage::new(format!("r{rate}"), load)
 }
 
-/// The same stage with a limit on the requests under way.
+/// The same stage with a limit on the requests in flight.
 pub fn bounded(mut stage: Stage, permits: u32) -> Stage {
     match &mut stage.load {
         Load::Open { max_concurrency, .. }
@@ -80,7 +80,7 @@ pub fn bounded(mut stage: Stage, permits: u32) -> Stage {
     stage
 }
 
-/// Slots that send during this time, opened evenly within `ramp_up`.
+/// Slots that send for `duration`, opened evenly within `ramp_up`.
 pub fn closed_for(concurrency: u32, duration: Duration, ramp_up: Duration) -> Stage {
     let load = Load::Closed {
         concurrency,
@@ -104,7 +104,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
     }
 }
 
-/// A server with this time to the first token of a lone request, and this time between two tokens.
+/// A server with this time to the first token for a single request, and this time between two tokens.
 pub fn server(ttft: Duration, itl: Duration) -> SimOptions {
     let costs = StepCosts { base: itl, per_prompt: ttft - itl, ..StepCosts::default() };
     SimOptions { costs, model: "m".into(), ..SimOptions::preset(SimulatorPreset::Instant) }
@@ -123,7 +123,7 @@ pub fn simulated(options: SimOptions) -> Target {
     })
 }
 
-/// A target whose connections are passed to a function.
+/// A target that passes its connections to a function.
 pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Target {
     Target::in_process(Api::Completions, move || {
         let (client, server) = duplex(64 << 10);
@@ -132,13 +132,13 @@ pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Targe
     })
 }
 
-/// A server that answers with one token this long after its request. The function gets the time when the request came,
-/// counted from the first connection.
+/// A server that answers with one token, this long after the request. The function gets the time when the request came, counted from the
+/// first connection.
 pub fn answering(after: fn(Duration) -> Duration) -> Target {
     saying(ANSWER, after)
 }
 
-/// The same with another answer.
+/// The same server with another answer.
 pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
     let clock = clock::Clock::from_runtime();
     in_process(move |server| {
@@ -148,12 +148,12 @@ pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
             let head = Response::builder().header("content-type", "text/event-stream");
             body.map(|_| head.body(Full::<Bytes>::from(answer)).unwrap())
         });
-        // How a connection ends does not matter to the server.
+        // The server ignores how a connection ends.
         tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) });
     })
 }
 
-/// A server that gives this answer in one piece.
+/// A server that sends this answer in one piece.
 pub fn saying_json(answer: &'static str) -> Target {
     in_process(move |server| {
         let service = service_fn(move |request: Request<Incoming>| async move {
@@ -198,12 +198,12 @@ pub fn records(result: &LoadResult) -> Vec<RequestRecord> {
     records
 }
 
-/// The number of requests of a stage by the name of their outcome.
+/// The number of requests in a stage, by the name of their outcome.
 pub fn outcomes(result: &LoadResult, stage: usize) -> Vec<(String, u64)> {
     result.recorder.stages[stage].outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
 }
 
-/// How long after its send something happened to a request.
+/// The time from the send of a request to `at`.
 pub fn after_send(record: &RequestRecord, at: Option<Duration>) -> Duration {
     at.unwrap() - record.sent.unwrap()
 }

@@ -27,13 +27,13 @@ fn answer() -> Response<Full<Bytes>> {
     Response::builder().header("content-type", "text/event-stream").body(Full::from(ANSWER)).unwrap()
 }
 
-/// Serves requests until `serve` says that the connection is closed without an answer.
+/// Serves requests until `serve` returns that the connection is closed without an answer.
 async fn until(server: DuplexStream, serve: impl Fn(Request<Incoming>) -> bool) {
     let service = service_fn(async |request: Request<Incoming>| {
         let goes_on = serve(request);
         if goes_on { Ok(answer()) } else { Err("closed") }
     });
-    // The test is about the end of the connection.
+    // The test checks the end of the connection.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(server), service).await;
 }
 
@@ -58,8 +58,8 @@ async fn connections_are_kept_for_the_next_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_the_server_closed_is_replaced() {
-    // The first connections answer ten requests and then close without an answer: as a server does whose keep-alive
-    // time ends just when the next request is on its way.
+    // The first connections answer ten requests and then close without an answer. A server does this if its keep-alive time ends while the
+    // next request is on its way.
     let (requests, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (count, made) = (Arc::clone(&requests), Arc::clone(&connections));
     let target = in_process(move |server| {
@@ -78,11 +78,10 @@ async fn a_connection_that_the_server_closed_is_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn more_resends_than_keep_alive_explains_are_failures() {
-    // Each connection answers ten requests and closes at the next without a byte: most kept connections answer, so that one exchange in
-    // eleven fails.
+    // Each connection answers ten requests and closes at the next without a byte. Most kept connections answer: one exchange in eleven fails.
     let target = in_process(|server| closes_after(10, server));
     let result = issue(&workload(vec![closed(1, 1_000), closed(1, 100)], 1), &target).await;
-    // One in a hundred requests of a stage may be sent again, or three.
+    // One in a hundred requests of a stage may be sent again, or three if that is more.
     for (stage, requests, resent) in [(0, 1_000, 10), (1, 100, 3)] {
         let tally = &result.recorder.stages[stage];
         assert!(tally.retried.abs_diff(resent) <= 1, "{} of {requests} were sent again", tally.retried);
@@ -104,7 +103,8 @@ async fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
         closes_after(1, server);
     });
     let result = issue(&workload(vec![closed(1, 1_000), closed(1, 20)], 1), &target).await;
-    // The first request finds a connection that was opened for it. Keep-alive explains three of the next; with the fourth it is clear.
+    // The first request finds a connection that was opened for it. Keep-alive explains three of the next resends; the fourth proves the
+    // fault.
     for (stage, requests, resent, own) in [(0, 1_000, 4, 995), (1, 20, 0, 20)] {
         let tally = &result.recorder.stages[stage];
         assert_eq!(outcomes(&result, stage), [("ok".to_owned(), requests)]);
@@ -115,7 +115,7 @@ async fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
 
 #[tokio::test(start_paused = true)]
 async fn all_requests_on_kept_connections_are_sent_again_when_the_server_keeps_none() {
-    // Sixteen connections close at their second request, before the first of these could show it.
+    // Sixteen connections close at their second request, before any of them could show it.
     let target = in_process(|server| closes_after(1, server));
     let result = issue(&workload(vec![closed(16, 100)], 1), &target).await;
     let tally = &result.recorder.stages[0];
@@ -126,7 +126,7 @@ async fn all_requests_on_kept_connections_are_sent_again_when_the_server_keeps_n
 
 #[tokio::test(start_paused = true)]
 async fn a_new_connection_that_closes_is_a_failure_where_none_is_kept() {
-    // As above, and every fifth connection closes at its first request.
+    // Like above, and every fifth connection closes at its first request.
     let connections = Arc::new(AtomicU64::new(0));
     let target = in_process(move |server| {
         let fails = connections.fetch_add(1, Ordering::Relaxed) % 5 == 4;
@@ -177,8 +177,7 @@ async fn half_a_head_is_a_broken_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_server_held_is_not_sent_again() {
-    // Each connection answers one request, holds the next for a second and then closes: the server may have worked on
-    // it.
+    // Each connection answers one request, holds the next for a second and then closes: the server may have processed it.
     let target = in_process(|server| {
         tokio::spawn(async move {
             let answered = AtomicU64::new(0);
@@ -205,7 +204,7 @@ async fn an_idle_connection_that_ends_is_not_used_again() {
     let target = in_process(move |server| {
         count.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            // The connection is closed when its time is over.
+            // The connection is closed when its time has passed.
             let _ = tokio::time::timeout(millis(50), until(server, |_| true)).await;
         });
     });
@@ -291,7 +290,7 @@ async fn several_answers_to_a_prompt_have_one_usage() {
     let target = in_process(|server| {
         tokio::spawn(until(server, |_| true));
     });
-    // The server tells of one token.
+    // The server reports one token.
     for (choices, misses) in [(1, 0), (2, 3)] {
         let mut workload = workload(vec![closed(1, 3)], 1);
         workload.sampling.extra = BTreeMap::from([("n".to_owned(), serde_json::json!(choices))]).try_into().unwrap();
@@ -332,8 +331,8 @@ async fn a_probe_finds_the_models_and_generates() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slot_without_a_socket_waits_before_it_tries_again() {
-    // A missing socket file fails at once. Both slots try at 0, then one of them after 20 ms, and after twice as long
-    // each time, the last time at 640 ms.
+    // A missing socket file fails immediately. Both slots try at 0, then one of them after 20 ms, and after twice as long each time, the last
+    // time at 640 ms.
     let target = Target::new("unix:/nowhere/at.sock", Api::Completions, None, None, &Default::default()).unwrap();
     let result = issue(&workload(vec![closed_for(2, millis(1_000), millis(0))], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 8)]);
@@ -357,7 +356,7 @@ async fn an_outage_does_not_use_up_the_requests_of_a_closed_loop() {
         }
     });
     let result = issue(&workload(vec![closed(4, 100)], 1), &target.unwrap()).await;
-    // All four slots try at 0, then one at a time at 20, 40, 80, 160, 320, 640 and 1,280 ms.
+    // All four slots try at 0, then one slot each at 20, 40, 80, 160, 320, 640 and 1,280 ms.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 89), ("connect_error".to_owned(), 11)]);
     let waited = records(&result).iter().filter(|it| it.scheduled > millis(1_300)).count();
     assert_eq!(waited, 89);

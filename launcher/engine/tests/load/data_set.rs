@@ -17,7 +17,7 @@ use workload_profiles::{
 
 use super::{common::*, loadgen};
 
-/// Number of a request, and the length of its prompt: as the launcher knows it, and by the server's count.
+/// Number of a request, and the length of its prompt according to the launcher and to the server's count.
 type PromptLengths = (u64, Option<u32>, Option<u32>);
 
 /// A stage of requests from a file with `rows` rows; row i has i + 1 words or ids.
@@ -148,9 +148,9 @@ async fn the_window_of_a_stage_ends_with_the_rows() {
         let tally = &result.recorder.stages[0];
         (tally.span().map(|(begin, end)| end - begin), tally.outcomes.values().sum::<u64>())
     };
-    // Four rows at 10 a second, of a stage of ten seconds.
+    // Four rows at 10 per second, in a stage of ten seconds.
     assert_eq!(window(Window::Cut, paced(10.0, 100)).await, (Some(millis(400)), 4));
-    // The last of the four requests is left out, and not that of a request which is not sent.
+    // The cool-down omits the last of the four requests, not a request that is never sent.
     let cool_down = |stage| Stage { cool_down: Some(Margin::Count(1)), ..stage };
     assert_eq!(window(Window::Cut, cool_down(paced(10.0, 100))).await, (Some(millis(300)), 3));
     assert_eq!(window(Window::All, cool_down(closed(1, 9))).await.1, 3);
@@ -246,6 +246,6 @@ async fn a_recorded_conversation_is_sent_turn_by_turn() {
     let mut sent: Vec<_> =
         records(&result).iter().map(|it| (it.scheduled, it.input_tokens.unwrap(), it.output_tokens.unwrap())).collect();
     sent.sort_unstable();
-    // The second turn holds the first one and its answer: 2 + 3 + 1 words.
+    // The second turn contains the first turn and its answer: 2 + 3 + 1 words.
     assert_eq!(sent.into_iter().map(|it| (it.1, it.2)).collect::<Vec<_>>(), [(2, 3), (6, 2), (2, 1)]);
 }

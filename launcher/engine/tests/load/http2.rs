@@ -25,16 +25,16 @@ use super::{common::*, tls};
 const FIRST: &str = "data: {\"choices\":[{\"text\":\" a\",\"finish_reason\":null}]}\n\n";
 const LAST: &str = "data: {\"choices\":[{\"text\":\" b\",\"finish_reason\":\"length\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
 
-/// What a server of these tests has seen, and what it allows.
+/// The observations of a test server, and its limits.
 #[derive(Default)]
 struct Server {
     connections: AtomicUsize,
     requests: AtomicUsize,
-    /// Requests under way, and the most at a time.
+    /// Requests in flight: the current and the maximum number.
     active: watch::Sender<(usize, usize)>,
-    /// The first answers wait until this many requests are under way.
+    /// The first answers wait until this many requests are in flight.
     hold: usize,
-    /// Requests on a connection before GOAWAY; 0: no limit.
+    /// Requests per connection before GOAWAY; 0: no limit.
     goodbye_after: usize,
     max_streams: u32,
 }
@@ -77,12 +77,12 @@ impl Server {
         stream.send_data(FIRST.into(), false).unwrap();
         self.active.subscribe().wait_for(|(_, most)| *most >= self.hold).await.unwrap();
         self.active.send_modify(|(now, _)| *now -= 1);
-        // A client that has disconnected is no fault.
+        // A disconnected client is not a fault.
         let _ = stream.send_data(LAST.into(), true);
     }
 }
 
-/// Serves on a port of its own, which it returns.
+/// Serves on its own port, and returns the port.
 async fn listen(server: &Arc<Server>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -122,7 +122,7 @@ async fn requests_share_a_connection() {
 
 #[tokio::test]
 async fn a_server_gets_no_more_requests_on_a_connection_than_it_allows() {
-    // The server has all 24 requests at once, on connections of 8 streams: none waits in the client.
+    // The server holds all 24 requests together, on connections with 8 streams: none waits in the client.
     let server = Arc::new(Server { max_streams: 8, hold: 24, ..Server::default() });
     let target = known_beforehand(&server).await;
     let result = issue(&workload(vec![closed(24, 96)], 2), &target).await;
@@ -162,7 +162,7 @@ async fn tls_negotiates_the_version() {
     let result = issue(&workload(vec![closed(5, 20)], 2), &target(&url, Some(tls::AUTHORITY), HttpVersion::Auto)).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 20)]);
     assert_eq!(server.seen(), (1, 20));
-    // A server without ALPN speaks HTTP/1.1, and fails where HTTP/2 is demanded.
+    // A server without ALPN uses HTTP/1.1, and fails if HTTP/2 is required.
     let old = tls::serve().await;
     let url = format!("https://localhost:{old}");
     for (version, expected) in

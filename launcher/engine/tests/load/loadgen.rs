@@ -1,4 +1,4 @@
-//! LoadGen's scenarios with a simulated server: when samples are sent, and what ends a phase.
+//! LoadGen's scenarios with a simulated server: when samples are sent, and which rule ends a phase.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// A data set of 20 samples, of which 10 are in memory at once.
+/// A data set of 20 samples, of which 10 are loaded at a time.
 pub fn test(settings: Settings) -> Workload {
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 20, performance_sample_count: 10 };
     let scenario = settings.scenario;
@@ -59,7 +59,7 @@ pub fn settings(scenario: Scenario) -> Settings {
     Settings { scenario, min_query_count: 1, ..Settings::default() }
 }
 
-/// One request at a time takes 100 ms: five tokens, 20 ms apart.
+/// A single request takes 100 ms: five tokens, 20 ms apart.
 fn quick() -> SimOptions {
     server(millis(20), millis(20))
 }
@@ -68,7 +68,7 @@ fn phase(result: &LoadResult) -> &IssuedPhase {
     result.phases[0].as_ref().unwrap()
 }
 
-/// The samples of the data set that the requests of each stage ask for.
+/// The data set samples that the requests of each stage send.
 fn samples(workload: &Workload) -> Vec<Vec<u64>> {
     let phases = planned_phases(workload).unwrap().into_iter().flatten();
     phases.map(|it| (0..it.request_count()).map(|number| it.row(number)).collect()).collect()
@@ -91,7 +91,7 @@ async fn a_server_phase_issues_at_the_times_of_loadgen() {
     let began = phase(&result).began.unwrap();
     let records = records(&result);
     let due: Vec<u128> = records.iter().map(|it| (it.scheduled - began).as_nanos()).collect();
-    // As the official library issues them for these settings and seeds of 0.
+    // The order of the official library for these settings and seeds of 0.
     let expected = [
         0,
         898_560_388,
@@ -147,7 +147,7 @@ async fn a_single_stream_sends_when_the_last_answer_is_complete_until_count_and_
 
 #[tokio::test(start_paused = true)]
 async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_queries() {
-    // 400 ms expected: the first query at or after twice 500 ms is the fourth, at 1,200. They take 100 ms each.
+    // 400 ms expected: the first query at or after twice 500 ms is the fourth, at 1,200. Queries take 100 ms each.
     let expected =
         Settings { min_duration_ms: 500, single_stream_expected_latency_ns: 400e6, ..settings(Scenario::SingleStream) };
     let result = issue(&test(expected), &simulated(quick())).await;
@@ -159,7 +159,7 @@ async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_qu
 async fn a_single_stream_waits_for_longer_and_longer_while_a_proxy_has_no_server() {
     let clock = Clock::from_runtime();
     let simulator = Simulator::new(quick());
-    // Connections are closed at once for 2 s.
+    // Connections are closed immediately for 2 s.
     let target = in_process(move |stream| {
         if clock.now() >= millis(2_000) {
             let simulator = Arc::clone(&simulator);
@@ -182,7 +182,7 @@ async fn a_multi_stream_waits_for_all_samples_of_a_query() {
         ..settings(Scenario::MultiStream)
     };
     let result = issue(&test(wanted), &simulated(SimOptions { max_num_seqs: 1, ..quick() })).await;
-    // The server works on one sample at a time: a query takes four times 100 ms.
+    // The server processes one sample at a time: a query takes four times 100 ms.
     assert_eq!(due(&result), [0, 0, 0, 0, 400, 400, 400, 400, 800, 800, 800, 800]);
     assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
 }
@@ -274,7 +274,7 @@ async fn a_stopped_phase_says_what_stopped_it() {
     }
 }
 
-/// The outcome of the only test of a workload.
+/// The outcome of the only test in a workload.
 pub fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
     let phases = planned_phases(workload).unwrap();
     let mut tests = outcomes(workload.loadgen.as_ref().unwrap(), &workload.stages, &phases, result);
@@ -282,7 +282,7 @@ pub fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
     tests.remove(0)
 }
 
-/// 500 queries in about 5 s, with tokens, and limits that the server keeps easily.
+/// 500 queries in about 5 s, with tokens, and limits that the server meets easily.
 fn valid_server() -> Settings {
     Settings {
         server_target_qps: 100.0,
@@ -301,7 +301,7 @@ async fn a_server_test_within_its_limits_is_valid_and_one_past_them_is_not() {
     let verdict = TestVerdict::from_outcome(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
     assert_eq!((verdict.valid, verdict.counts(), verdict.errors), (Some(true), true, 0), "{verdict:?}");
     assert_eq!(verdict.figures["result_query_count"], 500);
-    // 20 ms to the first token, and four gaps of 20 ms; a request that meets others waits for steps of theirs.
+    // 20 ms to the first token, and four gaps of 20 ms. A request that meets other requests waits for their steps.
     let median = verdict.figures["result_first_token_50.00_percentile_latency_ns"].as_u64().unwrap();
     assert!((20_000_000..60_000_000).contains(&median), "{median}");
 
@@ -363,7 +363,7 @@ async fn answers_are_logged_with_the_samples_that_they_answer() {
     let accuracy = Settings { mode: Mode::AccuracyOnly, use_token_latencies: true, ..settings(Scenario::SingleStream) };
     let workload = test(accuracy);
     let answers = outcome(&workload, &issue(&workload, &simulated(quick())).await).answers;
-    // One after the other, so that samples complete in the order of their sequence numbers.
+    // One by one, so that samples complete in the order of their sequence numbers.
     assert_eq!(answers.iter().map(|it| it.seq_id).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
     let mut samples: Vec<u64> = answers.iter().map(|it| it.qsl_idx).collect();
     samples.sort_unstable();
@@ -373,7 +373,7 @@ async fn answers_are_logged_with_the_samples_that_they_answer() {
         assert_eq!((answer.data.len(), first.len(), answer.token_count), (5 * 4, 4, Some(5)));
         assert!(answer.data.starts_with(first));
     }
-    // In a performance phase only the samples that the seeds choose: about 30 of 300.
+    // In a performance phase, only the samples that the seeds choose: about 30 of 300.
     let sampled = Settings {
         accuracy_log_probability: 0.1,
         min_query_count: 300,

@@ -1,4 +1,4 @@
-//! The output of requests that keep it, over a real socket.
+//! The output of requests whose output is kept, over a real socket.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use super::common::*;
 
-/// What a request of nine tokens leaves, and its number of events with output.
+/// The output of a request with nine tokens, and its number of events with output.
 async fn call(url: &str, api: Api, body: &Value, keep_output: bool) -> (Option<Output>, u32) {
     let client = Client::new(Target::new(url, api, None, None, &Default::default()).unwrap(), Clock::start());
     let mut exchange = Exchange::default();
@@ -37,7 +37,7 @@ async fn an_output_is_the_same_streamed_and_whole() {
     ] {
         body["stream_options"] = json!({"include_usage": true});
         body["stream"] = json!(true);
-        // Nothing is kept without a request for it, and ids are kept only if the server sends them.
+        // No output is kept without a request for it, and ids are kept only if the server sends them.
         assert_eq!(call(&url, api, &body, false).await, (None, 9));
         let (without_ids, events) = call(&url, api, &body, true).await;
         let without_ids = without_ids.unwrap();

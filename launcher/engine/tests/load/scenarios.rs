@@ -1,5 +1,5 @@
-//! Times and counts of whole loads. Tokio's paused clock wakes at whole milliseconds: a send may be late by less than
-//! one; everything after it is exact.
+//! Times and counts of whole loads. Tokio's paused clock wakes at whole milliseconds: a send may be late by less than one millisecond;
+//! everything after it is exact.
 
 use std::time::Duration;
 
@@ -36,7 +36,8 @@ async fn a_lone_request_has_exactly_the_times_of_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn the_steps_of_requests_come_to_their_latencies() {
-    // A server for one request at a time, so that requests wait in it, and room for two of them, so that others wait in the client.
+    // A server for one request at a time, so that requests wait in it. The client may have two requests in flight, so that other requests
+    // wait in the client.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let mut stage = open(10.0, 3);
     if let Load::Open { max_concurrency, .. } = &mut stage.load {
@@ -53,7 +54,7 @@ async fn the_steps_of_requests_come_to_their_latencies() {
     }
     assert_eq!(sum(&steps.queue), sum(&tally.permit_wait) + sum(&tally.send_lag));
     assert!(sum(&tally.permit_wait) > 0);
-    // The clock stands still while the launcher works.
+    // The clock does not move while the launcher works.
     assert_eq!((sum(&steps.build), sum(&steps.send), sum(&steps.parse)), (0, 0, 0));
     // The last four of five tokens come after the head.
     assert!(steps.tokens.totals().min >= 80_000_000);
@@ -68,7 +69,7 @@ async fn a_length_that_is_not_sent_is_not_requested() {
     assert!(!records.is_empty());
     for record in &records {
         assert_eq!((record.outcome, record.requested_output_tokens), (RequestOutcome::Ok, None));
-        // The server decides.
+        // The server decides the length.
         assert_ne!(record.output_tokens, Some(5));
     }
 }
@@ -83,7 +84,7 @@ async fn a_server_that_is_too_slow_delays_answers_and_never_sends() {
     let mut free = Duration::ZERO;
     for record in &records {
         assert!(record.send_lag().unwrap() < millis(1));
-        // First come, first served: a request begins when it arrives, or when the one before it has ended.
+        // First come, first served: a request begins when it arrives, or when the previous request has ended.
         free = free.max(record.sent.unwrap()) + millis(180);
         assert_eq!(record.last_token, Some(free));
         assert_eq!(record.first_token, Some(free - millis(80)));
@@ -111,7 +112,7 @@ async fn a_closed_loop_holds_its_concurrency() {
     assert_eq!(records.len(), 18);
     let start = records[0].scheduled;
     for (place, record) in records.iter().enumerate() {
-        // Waves of four: 0 to 3 at once, 4 to 7 as they end, and so on; the last wave has two.
+        // Waves of four: 0 to 3 immediately, 4 to 7 when these end, and so on; the last wave has two.
         let wave = start + millis(100) * u32::try_from(place / 4).unwrap();
         assert_eq!((record.scheduled, record.sent), (wave, Some(wave)), "{place}");
         assert_eq!(record.ended, wave + millis(100), "{place}");
@@ -240,12 +241,12 @@ async fn events_of_several_tokens_are_told_from_tokens() {
     const END: &str = r#"{"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":12}}"#;
     const STOP: &str = r#"{"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":13}}"#;
     for (events, gaps, tokens) in [
-        // As vLLM sends them with `--stream-interval 4`: the first token alone, with and without a separate end.
+        // In the form of vLLM with `--stream-interval 4`: the first token alone, with and without a separate end.
         (&[ONE, FOUR, FOUR, LAST][..], 3, 11),
         (&[ONE, FOUR, FOUR, THREE, STOP], 3, 11),
-        // The event at the end holds no token.
+        // The event at the end contains no token.
         (&[ONE, FOUR, FOUR, END], 2, 11),
-        // Four tokens in the first event as well. If the server does not tell, they count as later tokens, as in TPOT.
+        // Four tokens in the first event too. If the server does not report this, they count as later tokens, as in TPOT.
         (&[FOUR, FOUR, FOUR, END], 2, 11),
         (&[FOUR_TOLD, FOUR, FOUR, END], 2, 8),
     ] {
@@ -260,7 +261,7 @@ async fn events_of_several_tokens_are_told_from_tokens() {
         let expected = 20.0 * gaps as f64 / f64::from(tokens);
         let (gap, itl) = (mean(&tally.gaps_of_several), mean(&tally.itl_of_several));
         assert!((gap - 20.0).abs() < 0.001 && (itl - expected).abs() < 0.001, "{events:?}: {gap} {itl}");
-        // The mean ITL equals TPOT, unless the answer ends with a stop token without text, or the server tells how many
+        // The mean ITL equals TPOT, with two exceptions: the answer ends with a stop token without text, or the server reports how many
         // tokens its first event holds.
         if tokens == 11 && !stop {
             assert!((itl - mean(&tally.tpot)).abs() < 0.001, "{events:?}");

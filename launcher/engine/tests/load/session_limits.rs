@@ -1,4 +1,4 @@
-//! Sessions under limits: stops, outages, permits, and stages that go on where the stage before ended.
+//! Sessions under limits: stops, outages, permits, and stages that continue where the previous stage ended.
 
 use crds::{
     benchmark_run::Api,
@@ -21,7 +21,7 @@ use super::{
     sessions::{Server, conversations, recorded, run, talk, turns},
 };
 
-/// A session of Weka whose prompts have this many tokens and wait for nothing but the answer before.
+/// A Weka session whose prompts have this many tokens and wait only for the previous answer.
 pub(super) fn weka(inputs: &[u32]) -> String {
     let call = |input: &u32| json!({"t": 0, "type": "n", "in": input, "out": 1, "hash_ids": [input], "api_time": 0});
     json!({"id": inputs[0].to_string(), "block_size": 64, "requests": inputs.iter().map(call).collect::<Vec<_>>()})
@@ -73,7 +73,7 @@ async fn a_stop_cuts_a_recorded_session_short() {
     assert!(result.issued < 3 && result.recorder.stages[0].stopped_early, "{}", result.issued);
 }
 
-/// Two slots, the second of which may not start before the stage is over, and then a stage of one session.
+/// A stage with two slots, the second of which may start only after the stage has ended, and then a stage with one session.
 fn stages() -> Vec<Stage> {
     let load = Load::Closed {
         concurrency: 2,
@@ -148,7 +148,7 @@ async fn sessions_send_no_length_where_none_is_to_be_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_late_turn_with_a_free_permit_is_late() {
     let workload = talk(conversations(None, 2, millis(400)), Unit::Session, bounded(paced(10.0, 1), 1));
-    // The clock jumps over the time when the second turn is due.
+    // The clock jumps past the time when the second turn is due.
     tokio::spawn(async {
         tokio::time::sleep(millis(480)).await;
         tokio::time::advance(millis(80)).await;
@@ -167,7 +167,7 @@ async fn a_turn_waits_after_one_that_the_target_did_not_answer() {
     let chain = talk(conversations(None, 3, millis(0)), Unit::Session, paced(10.0, 1));
     for workload in [chain, graph] {
         let server = Server { away: vec![0, 1], ..Server::default() };
-        // Not late either: the wait is not the worker's.
+        // Not late either: the worker did not cause the wait.
         let sent: Vec<u128> = turns(&run(&workload, &server).await).iter().map(|it| it.3).collect();
         assert!(sent[1] >= 110 && sent[2] >= sent[1] + 110, "{sent:?}");
     }

@@ -1,5 +1,5 @@
-//! Each shape of load, with every time computed by hand. A stage begins 2 ms after all workers are ready. The server
-//! takes 20 ms for a step of all sequences, so that 5 tokens take 100 ms for any number of requests under way.
+//! Each shape of load, with every time computed by hand. A stage begins 2 ms after all workers are ready. The server takes 20 ms per step for
+//! all sequences, so that 5 tokens take 100 ms for any number of requests in flight.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use workload_profiles::workload::{
 use super::common::*;
 
 const START: Duration = millis(2);
-/// Five tokens of one of these servers.
+/// The duration of five tokens on such a server.
 const TOOK: Duration = millis(100);
 
 /// The records of a stage against the server of this file.
@@ -29,8 +29,7 @@ fn due(records: &[RequestRecord]) -> Vec<u128> {
     records.iter().map(|it| (it.scheduled - START).as_millis()).collect()
 }
 
-/// Checks that each request was due and sent at these times from the start, in milliseconds, and waited for a permit in
-/// between.
+/// Checks that each request was due and sent at these times from the start, in milliseconds, and waited for a permit in between.
 fn check(records: &[RequestRecord], times: &[(u64, u64)]) {
     assert_eq!(records.len(), times.len());
     for (record, (due, sent)) in records.iter().zip(times) {
@@ -54,21 +53,21 @@ async fn paced_requests_are_sent_at_exact_times() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_that_steps_and_ramps_is_sent_as_drawn() {
-    // 5 per second for 1 s, then 20; from 2 s on down to nothing within 1 s: 10 more of them.
+    // 5 per second for 1 s, then 20; from 2 s down to nothing within 1 s: 10 more requests.
     let point = |at: u64, rate: f64| RatePoint { at: Span(millis(at)), rate };
     let points = vec![point(0, 5.0), point(1_000, 5.0), point(1_000, 20.0), point(2_000, 20.0), point(3_000, 0.0)];
     let records = run(varying(Arrivals::Constant, RateShape::Points(points), Some(5_000), None)).await;
     let due = due(&records);
     assert_eq!(due[..6], [0, 200, 400, 600, 800, 1_000]);
     assert_eq!(due[6..25], (1..20).map(|it| 1_000 + 50 * it).collect::<Vec<u128>>());
-    // On the ramp request k is due where 20 x - 10 x^2 = k: at 1 - sqrt(1 - k / 10) s. The tenth ends it.
+    // On the ramp request k is due where 20 x - 10 x^2 = k: at 1 - sqrt(1 - k / 10) s. The tenth ends the ramp.
     let ramp: Vec<u128> =
         (0..=10_u32).map(|k| 2_000 + ((1.0 - (1.0 - f64::from(k) / 10.0).sqrt()) * 1e3) as u128).collect();
     assert_eq!(due[25..], ramp);
     assert!(records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
 }
 
-/// Even arrivals of a rate that varies.
+/// Even arrivals at a rate that varies.
 fn varying(arrivals: Arrivals, shape: RateShape, duration: Option<u64>, count: Option<u64>) -> Stage {
     let duration = duration.map(|it| Span(millis(it)));
     let load = Load::Open { arrivals, rate: Rate::Varying(shape), duration, count, max_concurrency: None };
@@ -77,8 +76,8 @@ fn varying(arrivals: Arrivals, shape: RateShape, duration: Option<u64>, count: O
 
 #[tokio::test(start_paused = true)]
 async fn a_day_is_busy_in_its_first_half() {
-    // 2 per second, swinging down to nothing: 2 (t + 10 / tau (1 - cos(tau t / 10))) are due by t. By 5 s that is
-    // 2 (5 + 20 / tau) = 16.37, so numbers 0 to 16; by 10 s it is 20.
+    // 2 per second, swinging down to nothing: 2 (t + 10 / tau (1 - cos(tau t / 10))) are due by t. By 5 s that is 2 (5 + 20 / tau) = 16.37,
+    // so numbers 0 to 16; by 10 s it is 20.
     let (mean, period) = (2.0.try_into().unwrap(), Span(millis(10_000)));
     let shape = RateShape::Sinusoid { mean, amplitude: 1.0, period, phase: Span::default() };
     let due = due(&run(varying(Arrivals::Constant, shape, Some(10_000), None)).await);
@@ -87,7 +86,7 @@ async fn a_day_is_busy_in_its_first_half() {
         let seconds = *at as f64 / 1_000.0;
         let by =
             |it: f64| 2.0 * (it + 10.0 / std::f64::consts::TAU * (1.0 - (std::f64::consts::TAU * it / 10.0).cos()));
-        // Times are cut to milliseconds here.
+        // Times are truncated to milliseconds here.
         assert!(by(seconds) <= f64::from(number) + 1e-6 && by(seconds + 0.001) >= f64::from(number), "{number} {at}");
     }
 }
@@ -111,7 +110,7 @@ async fn drawn_arrivals_are_sent_as_drawn() {
         let records = run(stage.clone()).await;
         let seed = crds::units::Seed(42).derive("stage/0/arrivals");
         let schedule = engine::schedule::schedule(&stage.load, &[], seed).unwrap();
-        // 200 in the mean, with a standard deviation of sqrt(200 / burstiness) = 20 at most; five of them.
+        // 200 in the mean, with a standard deviation of at most sqrt(200 / burstiness) = 20; the bound is five standard deviations.
         assert!((100..300).contains(&records.len()), "{}", records.len());
         assert!(schedule.iter().eq(records.iter().map(|it| it.scheduled - START)));
         assert!(records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
@@ -172,7 +171,7 @@ async fn slots_open_within_the_ramp_and_send_until_the_time_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn clients_that_go_away_end_their_connections() {
-    // The server works on one request at a time, and an answer takes 1,000 ms: 50 tokens. Request 1 arrives at 500 ms.
+    // The server processes one request at a time, and an answer takes 1,000 ms: 50 tokens. Request 1 arrives at 500 ms.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(20), millis(20)) };
     for (after, last) in [
         (Departure::Tokens(3), millis(60)),
@@ -183,7 +182,7 @@ async fn clients_that_go_away_end_their_connections() {
         let result = issue(&workload, &simulated(options.clone())).await;
         assert_eq!(outcomes(&result, 0), [("abandoned".to_owned(), 4)]);
         for record in records(&result) {
-            // If the server had continued with the request before it, its first token would be late.
+            // If the server had continued with the previous request, this request's first token would be late.
             assert_eq!(after_send(&record, record.first_token), millis(20));
             assert_eq!((after_send(&record, Some(record.ended)), record.content_events), (last, 3));
         }
@@ -204,7 +203,7 @@ async fn a_share_of_the_clients_goes_and_the_same_ones_for_a_seed() {
     };
     let outcomes = run().await;
     let gone = outcomes.iter().filter(|it| **it == RequestOutcome::Abandoned).count();
-    // 60 in the mean, with a standard deviation of sqrt(200 x 0.3 x 0.7) = 6.5; five of them.
+    // 60 in the mean, with a standard deviation of sqrt(200 x 0.3 x 0.7) = 6.5; the bound is five standard deviations.
     assert!((28..92).contains(&gone), "{gone}");
     assert!(outcomes.iter().all(|it| matches!(it, RequestOutcome::Ok | RequestOutcome::Abandoned)));
     assert_eq!(outcomes, run().await);
@@ -212,8 +211,8 @@ async fn a_share_of_the_clients_goes_and_the_same_ones_for_a_seed() {
 
 #[tokio::test(start_paused = true)]
 async fn probes_go_beside_the_load_and_count_apart() {
-    // Requests at 0 and 1,000 ms; the last one ends at 1,100 ms, or a step later if a probe came just before it. Until
-    // then a probe every 125 ms, with one token in 20 ms.
+    // Requests at 0 and 1,000 ms. The last one ends at 1,100 ms, or a step later if a probe came just before it. Until then one probe every
+    // 125 ms, with one token in 20 ms.
     let mut workload = workload(vec![paced(1.0, 2), closed(1, 1)], 5);
     workload.probes = Some(Probes { rate: 8.0.try_into().unwrap(), input: 4, output: 1 });
     let result = issue(&workload, &simulated(server(millis(20), millis(20)))).await;
@@ -222,15 +221,15 @@ async fn probes_go_beside_the_load_and_count_apart() {
     let [first, second] = &result.recorder.probes[..] else { panic!("there are two stages") };
     assert_eq!((first.succeeded(), second.succeeded()), (9, 1));
     assert_eq!((first.input_tokens_total, first.output_tokens_total), (36, 9));
-    // A probe that comes while a step runs waits for its end: none takes longer than two steps.
+    // A probe that arrives during a step waits for the end of the step: none takes longer than two steps.
     assert!(first.latency_scheduled.histogram().max() <= 40_020_000);
     assert!(first.send_lag.histogram().max() < 1_000_000);
 }
 
 #[tokio::test(start_paused = true)]
 async fn slots_start_no_faster_than_their_start_rate() {
-    // Eight slots are free at once and start 10 per second. An answer takes 100 ms, so that each next slot waits for
-    // its turn behind the others, and the rate stays 10 per second.
+    // Eight slots are free immediately and start 10 requests per second. An answer takes 100 ms, so each slot then waits for its turn behind
+    // the other slots, and the rate stays 10 per second.
     let mut stage = closed(8, 30);
     if let Load::Closed { start_rate, .. } = &mut stage.load {
         *start_rate = Some(10.0.try_into().unwrap());

@@ -1,5 +1,4 @@
-//! Stop rules. A server answers after 100 ms while less than 950 ms have passed, and then not within the 150 ms that a
-//! request may take.
+//! Stop rules. A server answers after 100 ms while less than 950 ms have passed. After that it exceeds the request timeout of 150 ms.
 
 use std::time::Duration;
 
@@ -30,14 +29,14 @@ fn counts(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
     pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-/// The second rule, this long after the start of the load.
+/// The second rule ended the load this long after its start.
 fn ended_at(at: Duration) -> Option<RuleEnd> {
     Some(RuleEnd { rule: 1, at: START + at })
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_rule_ends_its_stage_and_the_next_one_counts_anew() {
-    // Requests 10, 11 and 12, due from 1,000 ms on, have timed out by 1,350 ms. Request 13 is under way then, and may end.
+    // Requests 10, 11 and 12, due from 1,000 ms on, have timed out by 1,350 ms. Request 13 is in flight then, and may end.
     let mut next = paced(10.0, 2);
     next.name = "next".into();
     let result = run(&third_timeout_ends(StopScope::Stage, vec![paced(10.0, 50), next])).await;
@@ -87,7 +86,7 @@ async fn the_slots_of_a_closed_loop_end_with_their_stage() {
 
 #[tokio::test(start_paused = true)]
 async fn slots_that_wait_to_open_do_not_hold_up_the_end_of_their_stage() {
-    // Slot 0 opens at once, slot 1 at 30 s. Slot 0 times out at 1,150, 1,300 and 1,450 ms.
+    // Slot 0 opens immediately, slot 1 at 30 s. Slot 0 times out at 1,150, 1,300 and 1,450 ms.
     let stage = closed_for(2, millis(90_000), millis(60_000));
     let result = run(&third_timeout_ends(StopScope::Stage, vec![stage])).await;
     assert_eq!(outcomes(&result, 0), counts(&[("ok", 10), ("timeout", 3)]));

@@ -1,4 +1,4 @@
-//! Stages whose rate earlier stages give. A server answers with one token 100 ms after each request.
+//! Stages whose rate earlier stages determine. A server answers with one token 100 ms after each request.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn fixed(rate: f64) -> RateBound {
     RateBound::Rate(rate.try_into().unwrap())
 }
 
-/// Even arrivals for two seconds at a rate between two others.
+/// Even arrivals for two seconds at a rate between two other rates.
 fn measured(name: &str, from: RateBound, to: RateBound, position: f64) -> Stage {
     let rate = MeasuredRate { from, to, position, spacing: Spacing::Linear };
     let load = Load::Open {
@@ -49,7 +49,7 @@ async fn run(stages: Vec<Stage>) -> LoadResult {
 
 #[tokio::test(start_paused = true)]
 async fn a_sweep_lies_between_one_request_at_a_time_and_as_many_as_possible() {
-    // One at a time: 20 requests in 2 s, 10 per second. 40 at once with 5 permits: 8 waves of 100 ms, 50 per second.
+    // One at a time: 20 requests in 2 s, 10 per second. 40 together with 5 permits: 8 waves of 100 ms, 50 per second.
     let burst = bounded(Stage::new("throughput", Load::Burst { count: 40, max_concurrency: None }), 5);
     let (from, to) = (RateBound::Throughput(0), RateBound::Throughput(1));
     let sweep = |it: u32| measured(&format!("sweep-{it}"), from, to, f64::from(it) / 4.0);
@@ -69,8 +69,8 @@ fn not_measured(result: &LoadResult, stage: usize) -> NotMeasured {
 
 #[tokio::test(start_paused = true)]
 async fn the_drain_of_a_stage_gives_a_rate() {
-    // 100 requests within 2 s, each answered after 3.01 s. From 3 s on 25 of them end in each half second: 50 per second. The last one
-    // ends at 4.99 s, so that three falls are seen.
+    // 100 requests within 2 s, each answered after 3.01 s. From 3 s on 25 of them end in each half second: 50 per second. The last one ends
+    // at 4.99 s, so three falls are observed.
     let drain = RateBound::Drain { stage: 0, percentile: 95.0 };
     let mut towards_end = measured("towards-end", fixed(1.0), drain, 0.5);
     if let Load::Open { rate: Rate::Varying(RateShape::Measured(rate)), .. } = &mut towards_end.load {

@@ -20,7 +20,7 @@ const ROLE: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"con
 const COMMENT: &str = ": keep-alive\n\n";
 const DONE: &str = "data: [DONE]\n\n";
 
-/// A server that sends each text this many milliseconds after the one before, and then nothing.
+/// A server that sends each text this many milliseconds after the previous text, and then nothing.
 fn script(parts: &'static [(u64, &'static str)]) -> Target {
     in_process(move |server| {
         tokio::spawn(play(server, parts));
@@ -34,7 +34,7 @@ async fn play(mut server: DuplexStream, parts: &[(u64, &str)]) {
     }
     for (after, text) in parts {
         tokio::time::sleep(millis(*after)).await;
-        // A client that gave up has closed its end.
+        // A client that gave up has closed the connection.
         let _ = server.write_all(text.as_bytes()).await;
     }
     std::future::pending().await
@@ -50,7 +50,7 @@ fn timeouts(first_token: u64, token_gap: u64, request: u64) -> Timeouts {
     }
 }
 
-/// Two requests, one after the other. Each must end with this outcome, this long after it was sent.
+/// Two requests, one after the other. Each must end with this outcome, this long after its send.
 async fn check(
     parts: &'static [(u64, &'static str)],
     timeouts: Timeouts,
@@ -112,7 +112,7 @@ async fn an_answer_that_is_complete_is_not_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_is_not_made_has_its_own_limit() {
-    // It accepts the connection and then sends nothing: TLS waits for it.
+    // The server accepts the connection and then sends nothing: TLS waits for it.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let target = Target::new(&url, Api::Completions, None, None, &Default::default()).unwrap();

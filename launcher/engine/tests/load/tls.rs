@@ -1,4 +1,4 @@
-//! TLS on loopback: a private authority is trusted if it is given, and only then.
+//! TLS on loopback: a private authority is trusted only if it is given.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -17,7 +17,7 @@ use super::common::*;
 
 /// Made for these tests, valid for a hundred years. The key of the authority is deleted.
 pub const AUTHORITY: &str = include_str!("../fixtures/tls/ca.crt");
-/// Another authority, which has signed nothing.
+/// Another authority, which has signed no certificate of these tests.
 const OTHER_AUTHORITY: &str = include_str!("../fixtures/tls/other-ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
@@ -31,7 +31,7 @@ pub async fn serve() -> u16 {
     serve_with([CERTIFICATE, KEY]).await
 }
 
-/// The same with another certificate and its key.
+/// The same with another certificate and key.
 async fn serve_with(certificate: [&[u8]; 2]) -> u16 {
     let simulator = Simulator::new(server(millis(2), millis(1)));
     listen_with(certificate, &[], move |stream| {
@@ -41,7 +41,7 @@ async fn serve_with(certificate: [&[u8]; 2]) -> u16 {
     .await
 }
 
-/// Serves connections behind TLS that offers these versions of HTTP; returns the port.
+/// Serves connections over TLS and offers these HTTP versions; returns the port.
 pub async fn listen<F: Future<Output = ()> + Send + 'static>(
     versions: &[&[u8]],
     serve: impl Fn(TlsStream<TcpStream>) -> F + Clone + Send + 'static,

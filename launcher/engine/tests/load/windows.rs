@@ -1,4 +1,4 @@
-//! What is in the figures: warm-up, cool-down, windows, and the end of a stage's grace period.
+//! The content of the figures: warm-up, cool-down, windows, and the end of a stage's grace period.
 
 use engine::stop::{Stop, StopReason};
 use measurement::{record::RequestOutcome, window::WindowPart};
@@ -9,7 +9,7 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// One request every 100 ms for 1 s, each of 5 tokens, 20 ms apart, in 100 ms; the window is from 150 to 750 ms.
+/// One request every 100 ms for 1 s, each with 5 tokens, 20 ms apart, in 100 ms; the window is from 150 to 750 ms.
 fn windowed(window: Window) -> Workload {
     let span = |length| Some(Margin::Duration(millis(length).into()));
     let stage = Stage { warm_up: span(150), cool_down: span(250), ..paced(10.0, 10) };
@@ -50,15 +50,14 @@ async fn a_trimmed_window_leaves_out_what_ends_after_it() {
 async fn a_cut_window_counts_what_happens_within_it() {
     let result = run(&windowed(Window::Cut)).await;
     let tally = &result.recorder.stages[0];
-    // From 152 to 752 ms of the run. The request that is due at 102 ends at 202, within the window; so do those of 202
-    // to 602. The one of 702 has not ended.
+    // From 152 to 752 ms of the run. The request that is due at 102 ends at 202, within the window; so do the requests of 202 to 602. The
+    // request of 702 has not ended.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6), ("incomplete".to_owned(), 1)]);
     assert_eq!((excluded(&result, WindowPart::WarmUp), excluded(&result, WindowPart::CoolDown)), (1, 2));
     assert_eq!(tally.span(), Some((millis(152), millis(752))));
-    // The tokens of the first request at 162, 182 and 202; 5 of each of the next five; those of the last one at 722 and
-    // 742.
+    // The tokens of the first request at 162, 182 and 202; 5 tokens of each of the next five; the tokens of the last request at 722 and 742.
     assert_eq!((tally.output_tokens_total, tally.output_tokens_of_ended), (3 + 25 + 2, 30));
-    // And the gaps before these tokens, except before first tokens.
+    // Also the gaps before these tokens, except before first tokens.
     assert_eq!(tally.itl.histogram().len(), 3 + 5 * 4 + 1);
     // Sends of 202 to 702.
     assert_eq!((tally.send_lag.histogram().len(), tally.latency_sent.histogram().len()), (6, 6));
@@ -75,7 +74,7 @@ async fn a_stage_can_be_a_warm_up_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_under_way_when_the_grace_is_over_is_incomplete() {
-    // Answers take 1,000 ms. Slots send at 0 ms, over at 500, ended at 850.
+    // Answers take 1,000 ms. Slots send at 0 ms; the stage is over at 500 and ended at 850.
     let slow = || simulated(server(millis(200), millis(200)));
     let mut stage = closed_for(3, millis(500), millis(0));
     stage.grace = Some(millis(350).into());
@@ -84,7 +83,7 @@ async fn what_is_under_way_when_the_grace_is_over_is_incomplete() {
     for record in records(&result) {
         assert_eq!((record.ended, record.content_events), (millis(852), 4));
     }
-    // In an open loop with one permit the first request is aborted, and those behind it are never sent.
+    // In an open loop with one permit the first request is aborted, and the requests behind it are never sent.
     let mut stage = bounded(paced(10.0, 5), 1);
     stage.grace = Some(millis(300).into());
     let result = issue(&workload(vec![stage], 5), &slow()).await;
@@ -105,7 +104,7 @@ async fn a_stage_that_would_have_gone_on_is_cut_short_by_a_stop() {
         });
         let target = simulated(server(millis(20), millis(20)));
         let result = issue_until(&workload(vec![stage], 5), &target, &stop).await;
-        // Such a load has no fixed number of requests, so that none counts as cancelled before it is due.
+        // Such a load has no fixed number of requests, so no request counts as cancelled before it is due.
         assert_eq!((result.recorder.stages[0].stopped_early, result.unissued), (cut, 0));
         assert!(all(&result, RequestOutcome::Ok));
     }

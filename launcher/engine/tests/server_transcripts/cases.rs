@@ -1,5 +1,5 @@
-//! Recorded exchanges as files: `NAME.json` with request, status line, headers, frames and how the answer ended, beside it
-//! `NAME.body` with the bytes of the body; `NAME.http` with head and body as they were read, chunked coding kept.
+//! Recorded exchanges as files. `NAME.json` has the request, status line, headers, frames and the end of the answer; `NAME.body` beside it
+//! has the bytes of the body. `NAME.http` has head and body as they were read, including chunked coding.
 
 use std::{
     collections::BTreeMap,
@@ -13,29 +13,29 @@ use serde_json::Value;
 pub struct Case {
     /// Folder and name.
     pub name: String,
-    /// The path that was asked for; absent in a file that holds the answer alone.
+    /// The requested path; absent in a file that contains only the answer.
     pub path: Option<String>,
-    /// A stream was asked for.
+    /// A stream was requested.
     pub streaming: bool,
     pub status: u16,
     pub headers: Vec<(String, String)>,
     /// Without chunked coding.
     pub body: Vec<u8>,
-    /// Where the recorded pieces of the body end; the last is its length.
+    /// The ends of the recorded pieces of the body; the last is its length.
     pub frames: Vec<usize>,
-    /// The body ended as HTTP has it: neither client nor server broke it off.
+    /// The body ended as HTTP specifies: neither client nor server broke it off.
     pub ended: bool,
-    /// The answer as it was read, head included.
+    /// The answer as read, including the head.
     pub raw: Option<Vec<u8>>,
 }
 
-/// What a folder holds.
+/// The content of a folder.
 #[derive(Default)]
 pub struct Folder {
     pub cases: Vec<Case>,
     /// Folders with at least one case.
     pub folders: usize,
-    /// Files that are no case, by why.
+    /// Files that are not a case, by reason.
     pub skipped: BTreeMap<&'static str, usize>,
 }
 
@@ -79,7 +79,7 @@ pub fn read(root: &Path) -> Folder {
             let case = match path.extension().and_then(|it| it.to_str()) {
                 Some("json") => of_json(&path),
                 Some("http") => of_http(&path),
-                // It belongs to the JSON file of its name.
+                // It belongs to the JSON file with the same name.
                 Some("body") => continue,
                 _ => Err("it is no exchange"),
             };
@@ -113,7 +113,7 @@ pub fn of_json(path: &Path) -> Result<Case, &'static str> {
     let frames: Vec<&str> = texts.iter().map(|it| it["text"].as_str().unwrap_or_default()).collect();
     let joined = frames.concat().into_bytes();
     let body = fs::read(path.with_extension("body")).unwrap_or_else(|_| joined.clone());
-    // A frame that was no valid UTF-8 is not what was read; the body is.
+    // A frame that was not valid UTF-8 differs from the bytes that were read; the body does not.
     let ends = frames.iter().scan(0, |end, it| {
         *end += it.len();
         Some(*end)
@@ -173,7 +173,7 @@ fn of_http(path: &Path) -> Result<Case, &'static str> {
     Ok(case)
 }
 
-/// Takes chunked coding away; returns whether the last chunk was there.
+/// Removes chunked coding; returns whether the last chunk was present.
 fn dechunk(mut rest: &[u8], body: &mut Vec<u8>, frames: &mut Vec<usize>) -> bool {
     loop {
         let Some(end) = rest.windows(2).position(|it| it == b"\r\n") else { return false };

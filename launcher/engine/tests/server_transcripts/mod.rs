@@ -1,9 +1,9 @@
-//! Answers of real servers, as recorded: whole, cut at every byte, and over a real socket, they mean what an independent
-//! reading of them says.
+//! Recorded answers of real servers: whole, cut at every byte, and over a real socket, they have the meaning that an independent reader
+//! finds.
 //!
-//! `SERVER_TRANSCRIPTS=DIR cargo test -p engine --test tests server_transcripts::` runs any folder of recordings in place of the
-//! project's own; either way it tells on stderr how much it compared. The meaning is checked of answers to chats and
-//! completions; what other endpoints answer must be read alike however it is cut, and harm nothing.
+//! `SERVER_TRANSCRIPTS=DIR cargo test -p engine --test tests server_transcripts::` runs any folder of recordings in place of the project's
+//! own. In both cases it reports on stderr how much it compared. The meaning is checked for answers to chats and completions. Answers of
+//! other endpoints must be read alike however they are cut, and must cause no fault.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -23,9 +23,9 @@ use cases::Case;
 use engine::client::{Failure, answer::Answer};
 use measurement::record::RequestOutcome;
 
-/// Lengths of the pieces that a body is cut into; each is begun at every offset, so that every byte is cut at.
+/// Lengths of the pieces into which a body is cut. Each length starts at every offset, so that every byte is a cut.
 const PIECES: [usize; 5] = [1, 2, 3, 7, 64];
-/// A body up to this length is cut in two at every byte as well.
+/// A body up to this length is also cut in two at every byte.
 const MAX_IN_TWO: usize = 1_500;
 
 fn own() -> PathBuf {
@@ -36,12 +36,12 @@ fn case(name: &str) -> Case {
     cases::of_json(&own().join(name)).unwrap()
 }
 
-/// All bytes arrive at once.
+/// All bytes arrive at the same time.
 fn constant(_: usize) -> Duration {
     Duration::from_secs(1)
 }
 
-/// Gives the pieces to an answer, each as a read of its own at the time of its place.
+/// Passes the pieces to an answer, each as a separate read at the time of its position.
 fn feed(case: &Case, pieces: &[&[u8]], at: impl Fn(usize) -> Duration) -> (Answer, Result<RequestOutcome, Failure>) {
     feed_to(Answer::default(), case, pieces, at)
 }
@@ -60,14 +60,14 @@ fn feed_to(
     if case.ended {
         answer.end(at(end.saturating_sub(1)), end as u64);
     } else if !answer.has_failed() && !answer.is_complete() {
-        // What the client says when the connection ends within a body.
+        // The client's message when the connection ends within a body.
         return (answer, Err(Failure::new(RequestOutcome::BrokenStream, "the connection broke in the answer: cut")));
     }
     let verdict = answer.conclude();
     (answer, verdict)
 }
 
-/// What does not depend on how the bytes were cut.
+/// The part of the result that does not depend on how the bytes were cut.
 fn meaning((answer, verdict): &(Answer, Result<RequestOutcome, Failure>)) -> impl PartialEq + std::fmt::Debug + use<> {
     let times = (answer.first_token, answer.last_token, answer.gaps.len());
     (answer.content_events, times, answer.usage, verdict.clone())
@@ -77,7 +77,7 @@ fn outcome(verdict: &Result<RequestOutcome, Failure>) -> RequestOutcome {
     verdict.as_ref().map_or_else(|failure| failure.outcome, |outcome| *outcome)
 }
 
-/// Cuts a body in many ways, and returns in how many.
+/// Cuts a body in many ways, and returns the number of ways.
 fn check_cuts(case: &Case) -> usize {
     let (body, name) = (case.body.as_slice(), &case.name);
     let whole = meaning(&feed(case, &[body], constant));
@@ -103,7 +103,7 @@ fn check_cuts(case: &Case) -> usize {
     cuts
 }
 
-/// Compares what the launcher finds with the reading.
+/// Compares the launcher's result with the independent reading.
 fn check_meaning(case: &Case) {
     let expected = reading::read(case);
     let second = |place: usize| Duration::from_secs(place as u64 + 1);
@@ -113,7 +113,7 @@ fn check_meaning(case: &Case) {
     assert_eq!(answer.content_events, expected.events, "{name}");
     let tokens = |it: Option<u32>| it.map(u64::from);
     assert_eq!((tokens(answer.usage.prompt_tokens), tokens(answer.usage.completion_tokens)), expected.usage, "{name}");
-    // The time of an event is that of the piece in which it was complete.
+    // The time of an event is the time of the piece that completed it.
     let time_of =
         |place: usize| second(case.frames.iter().position(|end| *end > place).unwrap_or(case.frames.len() - 1));
     let times = expected.tokens.map(|(first, last)| (time_of(first), time_of(last)));
@@ -130,8 +130,8 @@ fn check_meaning(case: &Case) {
     }
 }
 
-/// Compares the output that is kept with the reading, and everything else with what is found where none is kept. Returns
-/// how many token ids were compared.
+/// Compares the kept output with the reading, and everything else with the result without kept output. Returns how many token ids were
+/// compared.
 fn check_output(case: &Case) -> usize {
     let name = &case.name;
     let mut keeping = Answer::default();
@@ -144,13 +144,13 @@ fn check_output(case: &Case) -> usize {
     assert_eq!(output.token_ids, expected.token_ids, "{name}");
     assert_eq!(output.first, expected.first, "{name}");
     if let Some(tokens) = kept.0.usage.completion_tokens.filter(|_| !output.token_ids.is_empty()) {
-        // Those of other choices are counted too.
+        // The tokens of other choices are also counted.
         assert!(output.token_ids.len() <= tokens as usize, "{name}");
     }
     output.token_ids.len()
 }
 
-/// The client's own way to the answer, over loopback.
+/// The client's own path to the answer, over loopback.
 async fn check_socket(case: &Case) {
     let expected = feed(case, &case.pieces(), constant);
     let (answer, verdict) = socket::call(case).await;
@@ -169,7 +169,7 @@ async fn check_socket(case: &Case) {
 #[test]
 fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     let given = env::var_os("SERVER_TRANSCRIPTS").map(PathBuf::from);
-    // A test runs in the folder of its package, and who calls it is at the root of the project.
+    // A test runs in the folder of its package, but the caller is at the root of the project.
     let above = |it: PathBuf| if it.exists() { it } else { own().ancestors().nth(5).unwrap().join(it) };
     let root = given.clone().map_or_else(own, above);
     let mut folder = cases::read(&root);
@@ -177,7 +177,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     let (mut cuts, mut read, mut replayed, mut ids) = (0, 0, 0, 0);
     let mut failed = Vec::new();
     for case in &folder.cases {
-        // A case that fails must not hide those after it: what it found is printed by its panic.
+        // A failing case must not hide later cases: its panic prints its findings.
         let checked = catch_unwind(AssertUnwindSafe(|| {
             cuts += check_cuts(case);
             if !case.is_generation() {
@@ -193,7 +193,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
         failed.extend(checked.is_err().then_some(&case.name));
     }
     let (folders, cases, skipped) = (folder.folders, folder.cases.len(), &folder.skipped);
-    // Not by a macro: what those print is seen only when a test fails.
+    // Not with a print macro: its output is shown only when a test fails.
     writeln!(
         std::io::stderr(),
         "{folders} folders, {cases} cases, {cuts} cuts; {read} read another way with {ids} token ids, {replayed} over a socket; skipped: {skipped:?}"
@@ -205,7 +205,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?} in {}", root.display());
 }
 
-/// An answer that nobody recorded, in each way that a recorded one is checked.
+/// Checks an unrecorded answer in the same ways as a recorded answer.
 fn made_up(name: &str, kind: &str, body: &[u8], expected: RequestOutcome, events: u32) {
     let case = Case {
         name: name.to_owned(),
@@ -267,7 +267,7 @@ fn dialects_that_no_recording_holds_are_understood() {
 }
 
 fn check(name: &str, events: u32, usage: Option<(u32, u32)>, expected: Result<RequestOutcome, Failure>) {
-    // Read as the launcher would have read it had the server ended it: what is recorded was cut by its reader.
+    // Read as if the server had ended the answer: the reader of the recording cut it.
     let case = Case { ended: true, ..case(name) };
     let (answer, verdict) = feed(&case, &case.pieces(), constant);
     assert_eq!(verdict, expected, "{name}");
@@ -295,7 +295,7 @@ fn vllm_streams_have_their_events_and_usage() {
     ok("vllm-0.16.0-default/completions-stream-continuous-usage.json", 8, Some((5, 8)));
     ok("vllm-0.32.0-full/chat-stream-continuous-only.json", 8, None);
     ok("vllm-0.32.0-full/completions-stream-stop.json", 1, Some((5, 1)));
-    // Four tokens an event.
+    // Four tokens per event.
     ok("vllm-0.32.0-small/chat-stream-usage.json", 3, Some((15, 8)));
 }
 
@@ -341,7 +341,7 @@ fn answers_that_ended_early_are_broken() {
         RequestOutcome::BrokenStream,
         "an error in the stream: InternalServerError: EngineCore encountered an issue. See stack trace (above) for the root cause.",
     );
-    // The server was ended by SIGTERM: reason `abort`, then usage and [DONE], as if nothing had happened.
+    // SIGTERM ended the server: reason `abort`, then usage and [DONE], as if nothing had happened.
     failed(
         "vllm-0.32.0-small/chat-stream-server-sigterm-smooth.json",
         37,

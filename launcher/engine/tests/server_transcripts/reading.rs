@@ -1,8 +1,7 @@
-//! What an exchange means, read another way than the launcher does: the whole body at once, as `serde_json::Value`s.
+//! The meaning of an exchange, read differently from the launcher: the whole body together, as `serde_json::Value`s.
 //!
-//! A request has failed when its status is no 2xx, when the body is JSON with an error although 200, when a stream holds an
-//! event with an error, ends without `[DONE]` and without reasons to finish, or is cut, and when a reason is `abort` or
-//! `error`.
+//! A request has failed in any of these cases. Its status is not 2xx. The body is JSON with an error although the status is 200. A stream
+//! contains an event with an error, ends without `[DONE]` and without finish reasons, or is cut. A finish reason is `abort` or `error`.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +10,19 @@ use serde_json::Value;
 
 use super::cases::Case;
 
-/// What the launcher should find.
+/// The expected result of the launcher.
 #[derive(Debug)]
 pub struct Reading {
     pub outcome: RequestOutcome,
     /// Events with visible output.
     pub events: u32,
-    /// Places in the body where the first and the last event that counts as a token was complete; none for an answer in one
-    /// piece.
+    /// The offsets in the body where the first and the last event that counts as a token were complete; none for an answer in one piece.
     pub tokens: Option<(usize, usize)>,
-    /// Prompt and output tokens by the server.
+    /// Prompt and output tokens according to the server.
     pub usage: (Option<u64>, Option<u64>),
-    /// Words that the message of a failure must hold: the type of the error, or the text where it is one.
+    /// Words that the failure message must contain: the type of the error, or the text if the error is a text.
     pub error: Option<String>,
-    /// What the first choice generated; nothing of an answer that has failed by its status.
+    /// The output of the first choice; empty for an answer that has failed by its status.
     pub output: Output,
 }
 
@@ -63,7 +61,7 @@ struct Found {
     visible: Vec<usize>,
     silent: Vec<usize>,
     usage: (Option<u64>, Option<u64>),
-    /// Choices by index, and the reason that each gave.
+    /// Choices by index, and the finish reason of each.
     finish: BTreeMap<u64, Option<String>>,
     done: bool,
     failed: Option<RequestOutcome>,
@@ -95,7 +93,7 @@ impl Found {
         self.add_choices(choices);
     }
 
-    /// The text and the ids of the choice of index 0. Ids of a chunk that opens a chat are none of the output.
+    /// The text and the ids of the choice with index 0. Ids of a chunk that opens a chat do not belong to the output.
     fn add_choices(&mut self, choices: &[Value]) {
         let Some(choice) = choices.iter().find(|it| it["index"].as_u64().unwrap_or(0) == 0) else { return };
         let output = &mut self.output;
@@ -127,7 +125,7 @@ impl Found {
         }
     }
 
-    /// What every object has; `false` for an error.
+    /// Reads the fields that every object has; `false` for an error.
     fn value(&mut self, value: &Value, after_output: bool) -> bool {
         if value["object"] == "error" || is_filled(&value["error"]) {
             let code = value["error"]["code"].as_u64().or_else(|| value["code"].as_u64());
@@ -158,7 +156,7 @@ impl Found {
         let has_silent = !self.silent.is_empty() && self.usage.1.is_some_and(|it| it > 0);
         let outcome = match self.failed {
             Some(failed) => failed,
-            // A stream that said its end may be cut behind it.
+            // A stream that announced its end may be cut after it.
             None if !ended && !self.done => RequestOutcome::BrokenStream,
             None if self.finish.values().flatten().any(|it| gave_up(it)) => RequestOutcome::BrokenStream,
             None if !self.done && !finished => RequestOutcome::BrokenStream,
@@ -205,7 +203,7 @@ fn is_visible(choice: &Value) -> bool {
     is_filled(&choice["text"]) || keys.iter().any(|it| is_filled(&message(choice)[*it]))
 }
 
-/// An empty text that is not that of a role chunk, or the end.
+/// An empty text outside a role chunk, or the end.
 fn is_silent(choice: &Value) -> bool {
     let message = message(choice);
     let has_end = choice["finish_reason"].as_str().is_some_and(|it| !it.is_empty());
@@ -221,7 +219,7 @@ fn words(value: &Value) -> Option<String> {
     Some(text.lines().next()?.chars().take(100).collect())
 }
 
-/// The data of each event, and where it was complete: the end of the empty line after it, or of the body.
+/// The data of each event, and the offset where it was complete: the end of the empty line after it, or of the body.
 fn events(body: &[u8]) -> Vec<(usize, String)> {
     let mut events = Vec::new();
     let mut data: Option<String> = None;

@@ -36,12 +36,12 @@ async fn serve(mut stream: TcpStream, case: &Case) {
         assert!(stream.read_buf(&mut request).await.unwrap() > 0, "the request has a body");
     }
     let answer = case.raw.clone().unwrap_or_else(|| encoded(case));
-    // A client that has seen enough may have gone.
+    // A client that has seen enough may have disconnected.
     let _ = stream.write_all(&answer).await;
     let _ = stream.shutdown().await;
 }
 
-/// Head and body with the length or the chunks that the recording had; without their end where it was cut off.
+/// Head and body with the recorded length or chunks; without their end if the recording was cut off.
 fn encoded(case: &Case) -> Vec<u8> {
     let mut answer = format!("HTTP/1.1 {} recorded\r\n", case.status).into_bytes();
     let own = ["transfer-encoding", "content-length", "connection"];

@@ -1,5 +1,5 @@
-//! [I/O] What is answered of an engine, over HTTP: `/log`, `/start`, `/traces` and `/traces/NAME`, to requests with the bearer token of the
-//! server. Nothing can be changed by it.
+//! [I/O] Serves the state of an engine over HTTP: `/log`, `/start`, `/traces` and `/traces/NAME`, for requests with the bearer token of the server.
+//! Read-only.
 
 use std::{
     convert::Infallible,
@@ -34,32 +34,32 @@ use tokio_io_timeout::TimeoutStream;
 use super::{State, traces};
 use crate::log::SoFar;
 
-/// How many are answered at a time. Each may take a thread that reads a file.
+/// The maximum number of concurrent requests. Each may use a thread that reads a file.
 const AT_A_TIME: usize = 8;
-/// How long one may take with its request, and with all of it.
+/// Time limits for reading one request, and for the whole exchange.
 const REQUEST: Duration = Duration::from_secs(10);
 const WHOLE: Duration = Duration::from_secs(1_800);
-/// How long one may take nothing of its answer: a few that do so would keep all others out.
+/// How long a client may read nothing of its response: a few such clients would block all others.
 const NO_PROGRESS: Duration = Duration::from_secs(10);
 /// Time to wait after a connection that could not be accepted.
 const RETRY: Duration = Duration::from_secs(1);
-/// How much of a file is read at a time, and how many such parts wait for a slow reader.
+/// The size of one read from a file, and the number of such parts that wait for a slow client.
 const PART: usize = 64 << 10;
 const PARTS: usize = 4;
 
-/// The path that answers how the engine was started.
+/// The path that returns how the engine was started.
 const START: &str = "/start";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
 
-/// Answers on every address until the process ends. Call it on the runtime.
+/// Serves on every address until the process ends. Call it on the runtime.
 ///
 /// # Errors
 /// The port cannot be opened.
 pub(super) fn serve(port: u16, state: &Arc<State>) -> io::Result<()> {
-    // An IPv6 socket accepts IPv4 too. The machine may have only one of them.
+    // An IPv6 socket accepts IPv4 too. The machine may have only one of the two.
     let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
     listener.set_nonblocking(true)?;
@@ -88,7 +88,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
                 if request.uri().path() == START {
                     state.ready.look().await;
                 }
-                // The thread of the runtime passes signals on, and must not wait for a disk.
+                // The runtime's only thread forwards signals, so it must not wait for a disk.
                 let answered =
                     tokio::task::spawn_blocking(move || answer(&state, request.method(), request.uri().path()));
                 let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the answer was not made; ask again\n");
@@ -103,7 +103,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(REQUEST)
                 .serve_connection(TokioIo::new(Box::pin(stream)), service);
-            // Who goes early has what it wanted.
+            // A client that leaves early has read what it wanted.
             let _ = clock::limit(WHOLE, served).await;
             drop(place);
         });
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// Compares in a time that does not depend on where two texts of one length differ.
+/// Compares in constant time for texts of equal length.
 fn is_equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |found, (one, other)| found | (one ^ other)) == 0
 }
@@ -140,7 +140,7 @@ fn answer(state: &State, method: &Method, path: &str) -> Response<Parts> {
 fn log(state: &State) -> Option<Response<Parts>> {
     let SoFar { in_file, rest } = state.so_far()?;
     let file = File::open(&state.path).ok()?;
-    // A file on a full disk is shorter than what was written to it.
+    // On a full disk, the file is shorter than the bytes that were written to it.
     let in_file = in_file.min(file.metadata().ok()?.len());
     let length = in_file + rest.len() as u64;
     Some(streamed(TEXT, file.take(in_file).chain(io::Cursor::new(rest)), length))
@@ -161,7 +161,7 @@ fn json(value: &impl serde::Serialize) -> Response<Parts> {
     response(JSON, Parts::from_bytes(serde_json::to_vec(value).unwrap_or_default().into()))
 }
 
-/// Reads on a thread of its own, at the pace of the reader.
+/// Reads on a separate thread, at the pace of the client.
 fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u64) -> Response<Parts> {
     let (sender, parts) = mpsc::channel(PARTS);
     let body = move || {
@@ -169,7 +169,7 @@ fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u6
         while left > 0 {
             let mut part = vec![0; PART.min(usize::try_from(left).unwrap_or(PART))];
             let part = match from.read(&mut part) {
-                // What ends too early is an error, by which the reader sees that it is not whole.
+                // A premature end becomes an error, so that the client notices the incomplete response.
                 Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => {
                     left -= count as u64;
@@ -185,7 +185,7 @@ fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u6
             }
         }
     };
-    // Without a thread the answer ends before its length.
+    // Without a thread the response ends before its declared length.
     let _ = thread::Builder::new().name("answer".into()).spawn(body);
     response(kind, Parts { parts, left: length })
 }
@@ -196,7 +196,7 @@ fn response(kind: &'static str, parts: Parts) -> Response<Parts> {
     response
 }
 
-/// A body in parts, whose length is known.
+/// A body in parts with a known total length.
 struct Parts {
     parts: mpsc::Receiver<io::Result<Bytes>>,
     left: u64,
@@ -206,7 +206,7 @@ impl Parts {
     fn from_bytes(bytes: Bytes) -> Parts {
         let left = bytes.len() as u64;
         let (sender, parts) = mpsc::channel(1);
-        // There is room for one.
+        // The channel has room for one part.
         let _ = sender.try_send(Ok(bytes));
         Parts { parts, left }
     }
@@ -229,7 +229,7 @@ impl Body for Parts {
     }
 }
 
-/// A path in which `%` and two hexadecimal digits stand for a byte; `None`: it is none.
+/// Decodes `%` and two hexadecimal digits in a path into a byte; `None`: the path is invalid.
 fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();

@@ -1,5 +1,5 @@
-//! [I/O] The first process of a server's container in a cluster: it starts the engine, passes its output on unchanged, keeps a bounded copy
-//! without secrets, and answers whoever asks for that copy. It ends as the engine ends. It is on no request's way.
+//! [I/O] The first process of a server's container in a cluster. It starts the engine, passes its output on unchanged, keeps a bounded copy without
+//! secrets, and serves that copy. It exits with the engine's status. No benchmark request passes through it.
 
 mod answers;
 mod readiness;
@@ -45,71 +45,71 @@ use crate::{
     order::LogEnd,
 };
 
-/// How long nothing may come of the output after the engine has ended: a process that it left may hold it open.
+/// How long the output may be silent after the engine has ended: a process that the engine left may hold the pipe open.
 const OUTPUT_ENDS: Duration = Duration::from_secs(1);
-/// How long the rest of the output may take in all: who reads ours may be slow, and a process that the engine left may write without end.
+/// The time limit for the rest of the output: the reader of our output may be slow, and a process that the engine left may write endlessly.
 const OUTPUT_LIMIT: Duration = Duration::from_secs(10);
 /// The exit statuses of a shell for a program that does not exist, and for one that may not be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
-/// What is added to the number of the signal that ended the engine, as a shell and container runtimes do.
+/// The offset that is added to the number of the signal that ended the engine, as shells and container runtimes do.
 const SIGNALS: i32 = 128;
-/// The signals that the engine gets in place of this process.
+/// The signals that this process forwards to the engine.
 const FORWARDED: [Signal; 6] = [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
 
-/// What is started, and where its output and its traces are asked for.
+/// What to start, and where to serve its output and its traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrapOrder {
     /// The engine: the program and its arguments.
     pub command: Vec<String>,
     /// The file of the copy; its folder exists.
     pub log: PathBuf,
-    /// The folder into which the engine writes the traces of a profiler; `None`: it has none.
+    /// The folder into which the engine writes profiler traces; `None`: it has none.
     pub traces: Option<PathBuf>,
     /// The port on which the copy can be read.
     pub port: u16,
-    /// Where the engine is asked whether it is ready; `None`: it is not asked.
+    /// The readiness endpoint of the engine; `None`: readiness is not probed.
     pub ready: Option<ReadyPath>,
 }
 
-/// How an engine was started; `/start` answers it as JSON. All times are by the clock of the machine of the engine.
+/// How an engine was started; `/start` returns it as JSON. All times are from the clock of the engine's machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WrappedStart {
-    /// The name of the machine, which in a cluster is that of the pod.
+    /// The host name, which is the pod's name in a cluster.
     pub host: String,
     /// The process of the engine.
     pub pid: i32,
     /// When it was started.
     pub started: Timestamp,
-    /// When it first answered that it is ready; absent: it has not, or is not asked.
+    /// When the engine first reported that it is ready; absent: not yet, or not probed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Timestamp>,
-    /// From the start until then by a clock that is never set, in milliseconds.
+    /// The time from the start until then by a monotonic clock, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_ms: Option<u64>,
-    /// How often its container has started, with this time. The output of the time before is in a file beside the copy of this one.
+    /// The number of starts of its container, including this one. The output of the previous start is in a file beside this copy.
     pub starts: u32,
-    /// The time of this answer.
+    /// The time of this response.
     pub now: Timestamp,
-    /// How far the zone of the engine's logs is ahead of UTC, in seconds.
+    /// The UTC offset of the time zone in the engine's logs, in seconds.
     pub utc_offset_seconds: i32,
     /// What the copy of its output lacks or hides.
     pub log: LogEnd,
 }
 
-/// What the answers are made of.
+/// The data from which responses are made.
 struct State {
     log: Option<Mutex<Log>>,
     path: PathBuf,
     traces: Option<PathBuf>,
-    /// The bearer token that requests must have, from the variable [`LOG_TOKEN`], which the engine does not get. `None`: they need none.
+    /// The bearer token that requests need, from the variable [`LOG_TOKEN`]. The engine does not get that variable. `None`: no token is needed.
     token: Option<String>,
-    /// Process and time; unset: it is not started yet.
+    /// Process id and start time; unset: the engine is not started yet.
     started: OnceLock<(i32, Timestamp)>,
     ready: Readiness,
     starts: u32,
-    /// Bytes of the output that were read, and those that were passed on.
+    /// Bytes of the output that were read, and bytes that were passed on.
     read: AtomicU64,
     passed: AtomicU64,
 }
@@ -146,14 +146,14 @@ impl State {
     }
 }
 
-/// Starts the engine and stays until it ends. Returns the exit status of this process: that of the engine, or 128 and the number of the signal
-/// that ended it.
+/// Starts the engine and waits for its end. Returns the exit status of this process: the engine's status, or 128 plus the number of the signal that
+/// ended the engine.
 pub fn wrap(order: WrapOrder) -> u8 {
     // The first process of a container gets all orphans anyway.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let done = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(|runtime| {
         let done = runtime.block_on(wrapped(order));
-        // An answer that waits for a disk is not waited for.
+        // Do not wait for a response that waits for a disk.
         runtime.shutdown_background();
         done
     });
@@ -173,13 +173,13 @@ pub fn wrap(order: WrapOrder) -> u8 {
 pub fn install(path: &Path) -> io::Result<()> {
     let partial = path.with_extension("partial");
     fs::copy(std::env::current_exe()?, &partial)?;
-    // The user of the other container is not known.
+    // The other container may run as any user.
     fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
     fs::rename(&partial, path)
 }
 
-/// Keeps the output of a former start of the container, whose volume stays: that of a crash is the one to read. Returns which start this is,
-/// from 1 on. What cannot be kept is lost: the server is what matters.
+/// Keeps the output of the container's previous start, because the output of a crash is the one to read. The volume survives a restart. Returns the
+/// number of this start, from 1. Errors are ignored: the server is what matters.
 fn keep_former(log: &Path) -> u32 {
     let beside = |end: &str| {
         let mut path = log.as_os_str().to_owned();
@@ -194,7 +194,7 @@ fn keep_former(log: &Path) -> u32 {
     starts
 }
 
-/// A line among those of the engine.
+/// Writes a line between the engine's lines.
 fn say(message: &str) {
     let _ = writeln!(io::stderr(), "benchwright: {message}");
 }
@@ -246,14 +246,14 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     let _ = state.started.set((pid, at));
     let _ = state.ready.clock.set(clock);
     let pipes = [out.try_clone()?, err.try_clone()?];
-    // Its channel ends with the last of both threads.
+    // The channel closes when both threads have ended.
     let (open, mut output) = mpsc::channel::<()>(1);
     pass_on(out, Stream::Out, &state, open.clone())?;
     pass_on(err, Stream::Err, &state, open)?;
     let watched = Arc::clone(&state);
     tokio::task::spawn(async move { watched.ready.watch().await });
     let status = loop {
-        // One may have come before it was listened for.
+        // A SIGCHLD may have arrived before the listener existed.
         if let Some(status) = reap(pid) {
             break status;
         }
@@ -267,14 +267,14 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
         }
     };
     let _ = clock::limit(OUTPUT_LIMIT, output_ends(&state, &pipes, &mut output)).await;
-    // Its end is in memory, and a next start of the container keeps the file.
+    // The end of the log is in memory. The container's next start keeps the file.
     if let Some(mut log) = state.log() {
         log.close();
     }
     Ok(status)
 }
 
-/// Waits until the output has ended, or nothing has come for a while and nothing is on its way.
+/// Waits until the output has ended, or until it is silent for a while and all bytes read were passed on.
 async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc::Receiver<()>) {
     let is_read = || pipes.iter().all(|it| ioctl_fionread(it) == Ok(0));
     let mut before = state.moved();
@@ -288,7 +288,7 @@ async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc:
     }
 }
 
-/// The signals that this process gets from now on, in their order.
+/// The signals that this process receives from now on, in order.
 fn forwarded() -> io::Result<mpsc::Receiver<Signal>> {
     let (sender, receiver) = mpsc::channel(FORWARDED.len());
     for number in FORWARDED {
@@ -305,7 +305,7 @@ fn forwarded() -> io::Result<mpsc::Receiver<Signal>> {
     Ok(receiver)
 }
 
-/// Asks for every process that has ended, orphans among them. The exit status of the engine; `None`: it runs.
+/// Waits for every process that has ended, including orphans. Returns the engine's exit status; `None`: it still runs.
 fn reap(engine: i32) -> Option<u8> {
     let mut found = None;
     while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -317,7 +317,7 @@ fn reap(engine: i32) -> Option<u8> {
     found
 }
 
-/// Passes a stream of the engine on, and keeps its copy. Who reads our output slowly slows the engine down, as without us.
+/// Passes a stream of the engine on, and keeps a copy. A slow reader of our output slows the engine down, as it would without the wrapper.
 fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc::Sender<()>) -> io::Result<()> {
     let mut to = Some(match stream {
         Stream::Out => own(io::stdout().as_fd())?,
@@ -329,7 +329,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
             let count = part.len() as u64;
             state.read.fetch_add(count, Ordering::Relaxed);
             if to.as_mut().is_some_and(|it| it.write_all(part).is_err()) {
-                // The engine must not wait for an output that has gone.
+                // The engine must not wait for an output whose reader is gone.
                 to = None;
             }
             if let Some(mut log) = state.log() {
@@ -342,7 +342,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
     thread::Builder::new().name("output".into()).spawn(body).map(drop)
 }
 
-/// The same output without the buffer of the standard library.
+/// The same output without the standard library's buffer.
 fn own(output: BorrowedFd<'_>) -> io::Result<File> {
     Ok(File::from(output.try_clone_to_owned()?))
 }

@@ -1,4 +1,5 @@
-//! [I/O] When an engine first answers that it is ready. Asked beside it, so that neither a network nor the period of a probe is in the time.
+//! [I/O] Measures when an engine is first ready. It probes on loopback, so that the time includes neither network latency nor the period of a
+//! Kubernetes probe.
 
 use std::{net::Ipv4Addr, sync::OnceLock, time::Duration};
 
@@ -9,29 +10,29 @@ use tokio::{
     net::TcpStream,
 };
 
-/// How often it is asked.
+/// The probe interval.
 const EVERY: Duration = Duration::from_millis(100);
-/// How long an answer may take.
+/// The timeout of one probe.
 const LIMIT: Duration = Duration::from_secs(5);
-/// What an answer begins with: `HTTP/1.1 200`.
+/// The length of the beginning of a response that is read: `HTTP/1.1 200`.
 const STATUS_BYTES: usize = 12;
 
-/// Where an engine is asked.
+/// The readiness endpoint of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyPath {
     /// The port of the engine on the loopback address.
     pub port: u16,
-    /// The path that it answers with 200 when it is ready.
+    /// The path that returns 200 when the engine is ready.
     pub path: String,
 }
 
-/// Whether the engine has answered that it is ready.
+/// Whether the engine has reported that it is ready.
 pub(super) struct Readiness {
-    /// Where it is asked; `None`: it is not asked.
+    /// The endpoint to probe; `None`: readiness is not probed.
     pub(super) path: Option<ReadyPath>,
-    /// Runs since the engine was started; unset: it is not started yet.
+    /// Starts with the engine; unset: the engine is not started yet.
     pub(super) clock: OnceLock<Clock>,
-    /// The time of its first 200, and the time since its start.
+    /// The time of the first 200, and the time since the start.
     pub(super) seen: OnceLock<(Timestamp, Duration)>,
 }
 
@@ -40,7 +41,7 @@ impl Readiness {
         Readiness { path, clock: OnceLock::new(), seen: OnceLock::new() }
     }
 
-    /// Asks until it answers with 200, however long that takes.
+    /// Probes until the response is 200, however long that takes.
     pub(super) async fn watch(&self) {
         while self.path.is_some() && self.seen.get().is_none() {
             self.ask().await;
@@ -48,8 +49,7 @@ impl Readiness {
         }
     }
 
-    /// Asks now, when no 200 has been seen yet: for a reader that has found the engine ready itself, the next turn of
-    /// `watch` may be too late.
+    /// Probes now if there was no 200 yet. For a client that has found the engine ready itself, the next turn of `watch` may be too late.
     pub(super) async fn look(&self) {
         if self.seen.get().is_none() {
             self.ask().await;

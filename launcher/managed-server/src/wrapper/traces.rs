@@ -10,11 +10,11 @@ use std::{
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-/// The most files that are listed: an engine writes one for each of its processes.
+/// The maximum number of listed files: an engine writes one file per process.
 const MAX_FILES: usize = 1_000;
-/// The most entries of folders that are looked at for that.
+/// The maximum number of folder entries that a listing reads.
 const MAX_ENTRIES: usize = 10_000;
-/// How deep files are looked for: some profilers make a folder for the host, and one for the process.
+/// The maximum depth: some profilers create a folder per host, and one per process.
 const MAX_DEPTH: usize = 4;
 
 /// A file of a trace.
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 4;
 pub struct Trace {
     /// Its path within the folder, with `/` between its parts.
     pub name: String,
-    /// Its size now.
+    /// Its current size.
     pub bytes: u64,
 }
 
@@ -34,14 +34,14 @@ pub(super) fn list(folder: &Path) -> Vec<Trace> {
     found
 }
 
-/// `left`: how many entries may still be looked at.
+/// `left`: how many more entries may be read.
 fn add(folder: &Path, before: &str, depth: usize, left: &mut usize, found: &mut Vec<Trace>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if *left == 0 {
             return;
         }
         *left -= 1;
-        // What a link leads to may lie elsewhere; the metadata of an entry are those of the link.
+        // The target of a link may be outside of the folder. The metadata of an entry describe the link itself.
         let (Ok(name), Ok(about)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
         let name = format!("{before}{name}");
         if about.is_dir() && depth > 1 {
@@ -52,7 +52,7 @@ fn add(folder: &Path, before: &str, depth: usize, left: &mut usize, found: &mut 
     }
 }
 
-/// Opens a file of the list; its size is that of this moment. Whatever else is asked for does not exist.
+/// Opens a listed file and returns its current size. Any other name is not found.
 pub(super) fn open(folder: &Path, name: &str) -> io::Result<(File, u64)> {
     let Some(trace) = list(folder).into_iter().find(|it| it.name == name) else {
         return Err(io::ErrorKind::NotFound.into());
@@ -83,7 +83,7 @@ mod tests {
             found.len()
         };
         assert_eq!((names(5), names(0)), (4, 0));
-        // The folder is an entry, too, at whatever place it comes.
+        // The folder counts as an entry, in any order.
         assert!((2..=3).contains(&names(3)));
     }
 }

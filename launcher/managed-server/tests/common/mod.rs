@@ -2,10 +2,10 @@
 
 use std::{thread, time::Duration};
 
-/// How long a test waits for what must come.
+/// How long a test waits for an expected event.
 pub const SOON: Duration = Duration::from_secs(60);
 
-/// Waits until something is true, and fails the test where it is not soon.
+/// Waits until a condition is true, and fails the test after [`SOON`].
 #[track_caller]
 pub fn wait_until(what: &str, is_true: impl Fn() -> bool) {
     const EVERY: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! What is written is read again, and no other bytes are.
+//! The reader accepts what was written, and no other bytes.
 
 use std::time::Duration;
 

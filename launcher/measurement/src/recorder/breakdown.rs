@@ -1,14 +1,14 @@
-//! Where the time of a request went, step by step. Pure.
+//! The time of a request, step by step. Pure.
 
 use super::wire_tally::Steps;
 use crate::{histogram::TimeHistogram, record::RequestRecord, wire::fields};
 
-/// The steps of the requests that succeeded. Queue, send, first byte, first token and tokens follow each other and come to the latency from scheduled.
-/// Build and parse are work of the launcher beside them: a request is made before it is due, and bytes are interpreted while the next
-/// ones are on their way.
+/// The steps of successful requests. Queue, send, first byte, first token and tokens are consecutive. Their sum is the latency from
+/// scheduled. Build and parse are additional work of the launcher: a request is made before it is due, and bytes are interpreted while the
+/// next bytes are on their way.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
-    /// From scheduled to the first byte that was handed to the socket: the wait for a permit, the lag, and a new connection.
+    /// From scheduled to the first byte handed to the socket: the wait for a permit, the lag, and a new connection.
     pub queue: TimeHistogram,
     /// Making the request.
     pub build: TimeHistogram,
@@ -16,7 +16,7 @@ pub struct Breakdown {
     pub send: TimeHistogram,
     /// From the last byte of the request to the head of the answer.
     pub first_byte: TimeHistogram,
-    /// From the head of the answer to its first token; of an answer in one piece, to its end.
+    /// From the head of the answer to its first token; for an answer in one piece, to its end.
     pub first_token: TimeHistogram,
     /// From the first token to the last one.
     pub tokens: TimeHistogram,
@@ -25,7 +25,7 @@ pub struct Breakdown {
 }
 
 impl Breakdown {
-    /// Adds a request that succeeded. One whose times are not all known is left out of all steps.
+    /// Adds a successful request. A request with an unknown time is left out of all steps.
     pub(super) fn record(&mut self, request: &RequestRecord, steps: &Steps) {
         let (Some(sent), Some(written), Some(head), Some(last)) =
             (request.sent, steps.written, steps.head, request.last_token)

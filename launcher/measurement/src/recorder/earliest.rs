@@ -1,4 +1,4 @@
-//! What is kept of the request that ended first. Pure.
+//! A value of the request that ended first. Pure.
 
 use std::{fmt, ops::Deref, time::Duration};
 
@@ -7,11 +7,11 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// A value of the request that ended first. Requests that ended at the same time count in the order of stage and number, so that the
-/// value is the same for any number of recorders.
+/// A value of the request that ended first. Requests that ended at the same time are ordered by stage and number, so the value does not
+/// depend on the number of recorders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Earliest<T> {
-    /// First, so that requests are ordered by it.
+    /// The first field, so that requests are ordered by it.
     ended: Duration,
     stage: u32,
     number: u64,
@@ -27,7 +27,7 @@ impl<T> Earliest<T> {
         (self.ended, self.stage, self.number)
     }
 
-    /// Whether a request comes before the one whose value this is.
+    /// Whether a request precedes the request of this value.
     pub(super) fn is_after(&self, request: &RequestRecord) -> bool {
         (request.ended, request.stage, request.number) < self.place()
     }

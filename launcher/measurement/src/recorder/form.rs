@@ -4,7 +4,7 @@ use super::{KeptOutput, Recorder};
 use crate::wire::{Reader, Wire, WireError, Writer, fields, form};
 
 impl Recorder {
-    /// Whether there is one entry for each stage, and a tape where there are records.
+    /// Whether there is one entry per stage, and a tape if there are records.
     fn is_consistent(&self) -> bool {
         let stages = self.stages.len();
         [self.series.len(), self.windows.len()] == [stages; 2]

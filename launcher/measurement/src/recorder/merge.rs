@@ -2,7 +2,7 @@
 
 use super::{Recorder, Tape};
 
-/// Why two recorders cannot be merged: they are not of the same workload.
+/// Why two recorders cannot be merged: they belong to different workloads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     #[error(
@@ -21,7 +21,7 @@ impl Recorder {
     /// Adds the results of another process for the same workload, with times on the same clock.
     ///
     /// # Errors
-    /// The other recorder is of another workload. Nothing is added.
+    /// The other recorder belongs to another workload. Nothing is added.
     pub fn merge(&mut self, other: Recorder) -> Result<(), MergeError> {
         for (what, mine, theirs) in [
             ("stages", self.stages.len(), other.stages.len()),

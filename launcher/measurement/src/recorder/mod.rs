@@ -1,5 +1,5 @@
-//! Collects the results of requests: counts, histograms and a time series for each stage, a sample of the requests, and a compact
-//! record of each request if the run asks for records.
+//! Collects the results of requests: counts, histograms and a time series per stage, a sample of the requests, and, if the run requests
+//! records, a compact record of each request.
 //!
 //! Each worker has its own recorder. They are merged at the end without loss. Without records, memory does not grow
 //! with the number of requests.
@@ -45,7 +45,7 @@ pub use tape::Tape;
 use tape::{Entry, Event};
 pub use wire_tally::{SetAside, Steps, WireTally};
 
-/// What is kept of each request beside counts and histograms.
+/// The data kept of each request in addition to counts and histograms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Keep {
@@ -58,7 +58,7 @@ pub enum Keep {
     RecordsAndGaps,
 }
 
-/// The output of a request that was to keep it.
+/// The output of a request whose output is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptOutput {
     /// Index of its stage in the workload.
@@ -74,27 +74,26 @@ pub struct KeptOutput {
 /// The recorder of one worker.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// One tally for each stage of the workload.
+    /// One tally per stage of the workload.
     pub stages: Vec<StageTally>,
-    /// One record for each request that was started, in the order in which they ended; `None` if the run asks for no
-    /// records.
+    /// One record per started request, in the order in which the requests ended; `None` if the run requests no records.
     pub records: Option<Records>,
     /// Requests whose stage does not exist.
     strays: u64,
-    /// What it was told beside the records; `None` if the run asks for no records.
+    /// The recorder's input beyond the records; `None` if the run requests no records.
     pub tape: Option<Tape>,
-    /// The outputs that were to be kept, of requests that ended well, in the order in which they ended. The load
-    /// chooses these requests, and the size of each output is bounded.
+    /// The kept outputs of requests that ended well, in the order in which the requests ended. The load chooses these requests, and the size
+    /// of each output is bounded.
     pub outputs: Vec<KeptOutput>,
-    /// One tally for each traffic class, over all stages; empty if there are none. Requests that were never sent are not in it.
+    /// One tally per traffic class, over all stages; empty if there are none. Requests that were never sent are not included.
     pub classes: Vec<StageTally>,
-    /// The tallies of probes, one for each stage; empty if the workload has no probes.
+    /// The tallies of probes, one per stage; empty if the workload has no probes.
     pub probes: Vec<StageTally>,
-    /// The tallies of sessions, one for each stage; empty if the requests form none.
+    /// The tallies of sessions, one per stage; empty if the requests form no sessions.
     pub sessions: Vec<SessionTally>,
-    /// One series for each stage. It has every request of the load, also those that are in no figure.
+    /// One series per stage. It has every request of the load, including requests that are in no figure.
     pub series: Vec<TimeSeries>,
-    /// Some requests of the load, also of those that are in no figure.
+    /// Some requests of the load, including requests that are in no figure.
     pub sample: RequestSample,
     windows: Vec<Opened>,
     goodput: Goodput,
@@ -102,7 +101,7 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn new(stages: usize, goodput: Goodput, keep: Keep) -> Self {
-        // No clones of one tally: a new histogram takes no memory before its first count.
+        // Do not clone one tally: a new histogram takes no memory before its first count.
         let tallies = (0..stages).map(|_| StageTally::default()).collect();
         Recorder {
             stages: tallies,
@@ -120,7 +119,7 @@ impl Recorder {
         }
     }
 
-    /// Sets the windows, one for each stage. Without windows every request is in the figures.
+    /// Sets the windows, one per stage. Without windows every request is in the figures.
     pub fn with_windows(mut self, windows: impl IntoIterator<Item = StageWindow>) -> Self {
         for (mine, window) in self.windows.iter_mut().zip(windows) {
             mine.window = window;
@@ -128,7 +127,7 @@ impl Recorder {
         self
     }
 
-    /// Sets where the latencies of the time series start to count, one entry for each stage. Without it they count from scheduled.
+    /// Sets the time from which the latencies of the time series count, one entry per stage. By default they count from scheduled.
     pub fn with_latency_origins(mut self, origins: impl IntoIterator<Item = LatencyOrigin>) -> Self {
         for (series, origin) in self.series.iter_mut().zip(origins) {
             series.set_latency_origin(origin);
@@ -170,12 +169,11 @@ impl Recorder {
         self.note(|| Event::Open { stage, opened });
     }
 
-    /// Ends the window of a stage that was stopped, if it has not ended. `later`: whether more requests would have been
-    /// due.
+    /// Ends the window of a stage that was stopped, if the window has not ended. `later`: whether more requests would have been due.
     pub fn stop_early(&mut self, stage: usize, now: Duration, later: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
         tally.stopped_early |= later;
-        // A window that had not begun has no figures. Those of the stages before ended earlier.
+        // A window that had not begun has no figures. The windows of earlier stages have ended already.
         for tally in std::iter::once(tally).chain(&mut self.classes) {
             tally.window_bounds =
                 tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
@@ -183,7 +181,7 @@ impl Recorder {
         self.note(|| Event::StopEarly { stage, now, later });
     }
 
-    /// Notes what it was told.
+    /// Appends an event to the tape.
     fn note(&mut self, event: impl FnOnce() -> Event) {
         if let Some(tape) = &mut self.tape {
             tape.note(&event());
@@ -230,7 +228,7 @@ impl Recorder {
         self.keep(request, in_figures, wire, is_good);
     }
 
-    /// Keeps a request that was counted, if the run asks for records and there is room.
+    /// Keeps a request that was counted, if the run requests records and there is room.
     fn keep(&mut self, request: RequestRecord, in_figures: InFigures, wire: &WireTally, is_good: bool) {
         let (Some(records), Some(tape)) = (&mut self.records, &mut self.tape) else { return };
         tape.note_request(&request, wire, is_good);
@@ -241,7 +239,7 @@ impl Recorder {
         }
     }
 
-    /// The times between the content events of each record, in the same order; `None` if they were not kept.
+    /// The times between the content events of each record, in the order of the records; `None` if they were not kept.
     pub fn gaps(&self) -> Option<Vec<InterTokenTimes>> {
         let (tape, records) = (self.tape.as_ref()?, self.records.as_ref()?);
         if !tape.has_token_times() || !tape.is_whole() {
@@ -254,8 +252,8 @@ impl Recorder {
         Some(records.iter().zip(requests).map(|(record, entry)| entry.of(record).wire.gaps).collect())
     }
 
-    /// Counts a session that has ended or was cut short in the part of the stage to which it belongs, like a request that was due with
-    /// its first turn and ended with its last. `has_all`: whether it has sent all its turns.
+    /// Counts a session that has ended or was cut short. Its part of the stage is the part of a request that was due with the session's first
+    /// turn and ended with its last. `has_all`: whether it has sent all its turns.
     pub fn record_session(&mut self, session: &SessionEnd, has_all: bool) {
         self.note(|| Event::Session { end: session.clone(), has_all });
         let Some((began, ended)) = session.began.zip(session.ended) else { return };
@@ -271,7 +269,7 @@ impl Recorder {
         }
     }
 
-    /// Counts how long a request that the load wanted waited for the turn before it, if the request was due within the window.
+    /// Counts how long a scheduled request waited for the previous turn, if the request was due within the window.
     pub fn record_hold(&mut self, stage: usize, number: u64, due: Duration, held: Duration) {
         self.note(|| Event::Hold { stage, number, due, held });
         let (Some(Opened { window, start }), Some(tally)) = (self.windows.get(stage), self.sessions.get_mut(stage))
@@ -287,16 +285,15 @@ impl Recorder {
         self.outputs.push(output);
     }
 
-    /// Counts one probe of the stage that it names.
+    /// Counts one probe in its stage.
     pub fn record_probe(&mut self, request: &RequestRecord, wire: &WireTally) {
         if let Some(tally) = self.probes.get_mut(request.stage as usize) {
             tally.record(request, wire, true);
         }
     }
 
-    /// Counts requests of a stage that were never sent, each with its number and, if known, the time when it was due
-    /// from the start of the stage. They are cancelled or incomplete, have no times and leave no record. Those of the
-    /// warm-up and the cool-down are excluded.
+    /// Counts requests of a stage that were never sent, each with its number and, if known, its due time from the start of the stage. They
+    /// are cancelled or incomplete, have no times and leave no record. Requests of the warm-up and the cool-down are excluded.
     pub fn count_unissued(
         &mut self,
         stage: usize,
@@ -321,15 +318,13 @@ impl Recorder {
         }
     }
 
-    /// The records, if every request has one. Times and lengths of requests are then computed from the records, and not
-    /// from histograms.
+    /// The records, if every request has one. Times and lengths of requests are then computed from the records instead of histograms.
     pub fn every_record(&self) -> Option<&Records> {
         self.records.as_ref().filter(|it| it.left_out() == 0)
     }
 
-    /// Values that are not in the figures as measured. It is 0, except for times above an hour, lengths above 100
-    /// million tokens, four billion equal values, or a fault of the launcher. A histogram from which no figure is
-    /// computed does not count.
+    /// Number of values that are not in the figures as measured. It is 0, except for times above an hour, lengths above 100 million tokens,
+    /// four billion equal values, or a fault of the launcher. A histogram without figures does not count.
     pub fn dropped(&self) -> u64 {
         let is_exact = self.every_record().is_some();
         let lost = |it: &StageTally| it.lost_gaps() + if is_exact { 0 } else { it.lost_of_requests() };

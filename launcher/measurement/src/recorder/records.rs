@@ -16,12 +16,12 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// Records in a block: less than a megabyte.
+/// Records per block: less than a megabyte.
 const BLOCK: usize = 4_096;
-/// Memory for the entry of a request on the tape, without times between tokens.
+/// Memory for a request's entry on the tape, without times between tokens.
 const PER_ENTRY: usize = 8;
 
-/// How much more memory the records of all recorders of a load together may take.
+/// Remaining memory for the records of all recorders of a load.
 #[derive(Clone, Debug, Default)]
 pub struct RecordBudget(Arc<Blocks>);
 
@@ -29,15 +29,15 @@ pub struct RecordBudget(Arc<Blocks>);
 struct Blocks {
     /// Bytes left; `None`: no bound.
     left: Option<AtomicU64>,
-    /// Set when a recorder had no room for a record: from then on no recorder keeps any.
+    /// Set when a recorder had no room for a record: from then on no recorder keeps a record.
     is_spent: AtomicBool,
 }
 
 impl RecordBudget {
-    /// Memory for a record: the record itself, its entry of the tape, and its part of what the report sorts.
+    /// Memory per record: the record itself, its entry on the tape, and its part of the data that the report sorts.
     pub const BYTES_PER_RECORD: u64 =
         (size_of::<RequestRecord>() + size_of::<InFigures>() + PER_ENTRY + 3 * size_of::<u64>()) as u64;
-    /// Memory for the entries of a block of records without times between tokens.
+    /// Memory for the tape entries of a block of records, without times between tokens.
     pub(super) const TAPE_OF_BLOCK: u64 = (BLOCK * PER_ENTRY) as u64;
     const BYTES_PER_BLOCK: u64 = BLOCK as u64 * Self::BYTES_PER_RECORD;
 
@@ -47,15 +47,15 @@ impl RecordBudget {
         RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
     }
 
-    /// The room that keeps this many records in any distribution over the recorders: the last block of each recorder
-    /// may hold a single record.
+    /// Memory that suffices for this many records in any distribution over the recorders: the last block of each recorder may hold a single
+    /// record.
     pub fn needed(records: u64, recorders: u64) -> u64 {
         let block = BLOCK as u64;
         let blocks = records.saturating_add(records.min(recorders).saturating_mul(block - 1)) / block;
         blocks.saturating_mul(block)
     }
 
-    /// Takes memory; `false` if less is left.
+    /// Takes memory; returns `false` if less is left.
     pub(super) fn take(&self, bytes: u64) -> bool {
         let Some(left) = &self.0.left else { return true };
         // Relaxed: no other data depends on it.
@@ -74,30 +74,30 @@ impl RecordBudget {
 /// The figures in which a request counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InFigures {
-    /// Figures of its send.
+    /// Figures about its send.
     pub send: bool,
     /// Latencies and lengths.
     pub answer: bool,
-    /// Goodput: it met every goal.
+    /// Goodput: it met every goodput bound.
     pub good: bool,
     /// Failures.
     pub failed: bool,
 }
 
-/// What became of a record.
+/// The result of adding a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
     IntoBlock,
     IntoNewBlock,
-    /// There was no room for it.
+    /// There was no room for the record.
     LeftOut,
 }
 
-/// Records in the order in which the requests ended, one worker's after the other's.
+/// Records in the order in which the requests ended, worker by worker.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     blocks: Vec<Vec<RequestRecord>>,
-    /// One entry for each record of each block.
+    /// One entry per record of each block.
     in_figures: Vec<Vec<InFigures>>,
     budget: RecordBudget,
     left_out: u64,
@@ -108,7 +108,7 @@ impl Records {
         Records { budget, ..Records::default() }
     }
 
-    /// No records, and so many without room.
+    /// No records, and this many without room.
     pub(crate) fn with_left_out(left_out: u64) -> Records {
         Records { left_out, ..Records::default() }
     }
@@ -116,8 +116,7 @@ impl Records {
     /// Keeps a record, if there is room for it.
     pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> Pushed {
         let has_place = self.has_place();
-        // After one record was left out no worker keeps another one, so that the records are those of the requests that
-        // ended first.
+        // After one record was left out no worker keeps another one, so that the records belong to the requests that ended first.
         let kept = !self.budget.is_spent() && (has_place || self.begin_block());
         if let (true, Some(block), Some(flags)) = (kept, self.blocks.last_mut(), self.in_figures.last_mut()) {
             block.push(record);
@@ -136,7 +135,7 @@ impl Records {
 
     fn begin_block(&mut self) -> bool {
         let (mut block, mut flags) = (Vec::new(), Vec::new());
-        // If memory runs out in spite of the bound, records are lost, but not the run.
+        // If memory runs out in spite of the bound, records are lost, but the run continues.
         let begun = self.budget.take(RecordBudget::BYTES_PER_BLOCK)
             && block.try_reserve_exact(BLOCK).is_ok()
             && flags.try_reserve_exact(BLOCK).is_ok();
@@ -205,7 +204,7 @@ impl FromIterator<RequestRecord> for Records {
     }
 }
 
-/// One byte, with a bit for each field.
+/// One byte, with one bit per field.
 impl Wire for InFigures {
     fn write(&self, to: &mut Writer) {
         let InFigures { send, answer, good, failed } = *self;

@@ -1,7 +1,7 @@
-//! Counts a load again by other windows, from its records and from what its recorders were told. Pure.
+//! Counts a load again with other windows, from its records and its tape. Pure.
 //!
-//! Series, sample, probes and outputs do not depend on windows and stay. Stages whose margins stay are counted again as well: without
-//! times between tokens no stage has ITL then, so that the run's ITL never covers only some of its stages.
+//! Series, sample, probes and outputs do not depend on windows and are unchanged. Stages with unchanged margins are also counted again:
+//! without times between tokens no stage has ITL then, so the run's ITL never covers only some of its stages.
 
 use workload_profiles::workload::Stage;
 
@@ -15,7 +15,7 @@ use crate::{
     wire::WireError,
 };
 
-/// Why a load cannot be counted by other windows.
+/// Why a load cannot be counted with other windows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewindowError {
     #[error("the run kept no record of its requests")]
@@ -36,11 +36,11 @@ pub enum RewindowError {
 }
 
 impl Recorder {
-    /// The same load, counted by the margins of other stages. `before`: its stages as they were run; `after`: the same stages with other
-    /// margins. If the run kept no times between tokens, ITL and the times of steps are missing in every stage.
+    /// The same load, counted with other margins. `before`: the stages as they were run; `after`: the same stages with other margins. If the
+    /// run kept no times between tokens, ITL and the times of steps are missing in every stage.
     ///
     /// # Errors
-    /// Something is missing that figures depend on.
+    /// Data is missing on which figures depend.
     pub fn with_margins(self, before: &[Stage], after: &[Stage]) -> Result<Recorder, RewindowError> {
         let changed = Changed { before, after };
         if !changed.any() {
@@ -52,7 +52,7 @@ impl Recorder {
         Ok(Recorder { series, sample, probes: self.probes, outputs: self.outputs, ..counted })
     }
 
-    /// Whether everything was kept.
+    /// Checks that all necessary data was kept.
     fn check(&self, changed: &Changed<'_>) -> Result<(), RewindowError> {
         let (Some(records), Some(tape)) = (&self.records, &self.tape) else { return Err(RewindowError::NoRecords) };
         if records.left_out() > 0 {
@@ -89,7 +89,7 @@ impl Recorder {
         }
     }
 
-    /// A recorder that was told nothing, without what stays.
+    /// A recorder without input and without the unchanged parts.
     fn blank(&self, changed: &Changed<'_>, tape: &Tape) -> Recorder {
         // A stage that never began has counted nothing.
         let window = |(stage, it): (usize, &Opened)| Opened {
@@ -157,7 +157,7 @@ impl Changed<'_> {
         margins(self.before) != margins(self.after)
     }
 
-    /// The window of a stage in place of the one that it had.
+    /// The new window of a stage, given its previous window.
     fn window(&self, stage: usize, window: StageWindow) -> Result<StageWindow, RewindowError> {
         match self.after.get(stage).filter(|_| self.is(stage)) {
             None => Ok(window),

@@ -9,35 +9,35 @@ use crate::{
     wire::fields,
 };
 
-/// Turns with figures of their own. Later turns have figures together.
+/// Turns with separate figures. Later turns share their figures.
 pub const TURNS: usize = 16;
 
-/// A session that has ended, or that is under way.
+/// A session that has ended, or that is in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionEnd {
     /// Index of its stage in the workload.
     pub stage: usize,
     /// Its number in the stage, from 0.
     pub number: u64,
-    /// When its first turn was due; `None` if it has sent none.
+    /// When its first turn was due; `None` if it has sent no turn.
     pub began: Option<Duration>,
     /// When its last turn ended.
     pub ended: Option<Duration>,
     /// Turns that were sent.
     pub turns: u32,
-    /// When a turn first ended without an answer. A turn that was stopped is no failure.
+    /// When a turn first ended without an answer. A turn that was stopped is not a failure.
     pub failed: Option<Duration>,
     /// Whether the end of the stage stopped a turn.
     pub is_cut: bool,
     /// Whether it began with a later turn than its first.
     pub is_partial: bool,
-    /// Turns whose prompts lack turns before them, because the context was full.
+    /// Turns whose prompts omit earlier turns, because the context was full.
     pub shortened_turns: u32,
-    /// Turns whose prompt lengths the server told.
+    /// Turns whose prompt lengths the server reported.
     pub with_usage: u32,
-    /// The prompt lengths of these turns together.
+    /// Total prompt length of these turns.
     pub input_tokens: u64,
-    /// Output lengths of its turns together.
+    /// Total output length of its turns.
     pub output_tokens: u64,
 }
 
@@ -47,14 +47,14 @@ impl SessionEnd {
         SessionEnd { stage, number, ..SessionEnd::default() }
     }
 
-    /// A turn is sent that was due at `due`. Turns may be sent in another order than they were due.
+    /// Notes that a turn due at `due` is sent. Turns may be sent in a different order than they were due.
     pub fn begin_turn(&mut self, due: Duration, is_shortened: bool) {
         self.began = Some(self.began.map_or(due, |it| it.min(due)));
         self.turns += 1;
         self.shortened_turns += u32::from(is_shortened);
     }
 
-    /// The turn that was sent has ended.
+    /// Notes that the turn that was sent has ended.
     pub fn end_turn(
         &mut self,
         outcome: RequestOutcome,
@@ -80,7 +80,7 @@ impl SessionEnd {
         self.output_tokens += u64::from(output_tokens);
     }
 
-    /// The end of the stage stopped these turns at `now`.
+    /// Notes that the end of the stage stopped these turns at `now`.
     pub fn cut_turns(&mut self, turns: u32, now: Duration) {
         for _ in 0..turns {
             self.end_turn(RequestOutcome::Incomplete, now, None, 0);
@@ -91,7 +91,7 @@ impl SessionEnd {
 /// The sessions of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct SessionTally {
-    /// Sessions that sent a turn, also those that are in no figure.
+    /// Sessions that sent a turn, including sessions that are in no figure.
     pub begun: u64,
     /// Sessions that sent all their turns and got all answers.
     pub complete: u64,
@@ -99,26 +99,25 @@ pub struct SessionTally {
     pub failed: u64,
     /// Sessions that the end of the stage, or of its window, cut short.
     pub cut_short: u64,
-    /// Sessions that began with a later turn than their first, and sent all turns from there on and got all answers.
+    /// Sessions that began with a later turn than their first, sent all remaining turns and got all answers.
     pub partial: u64,
-    /// From the time when the first turn was due to the end of the last, of complete sessions.
+    /// Durations of complete sessions, from the time when the first turn was due to the end of the last turn.
     pub duration: TimeHistogram,
-    /// Turns of complete sessions.
+    /// Turns per complete session.
     pub turns: LengthHistogram,
-    /// Prompt lengths of all turns together, of complete sessions all of whose prompt lengths the server told.
+    /// Total prompt length per complete session, if the server reported all its prompt lengths.
     pub input_tokens: LengthHistogram,
-    /// Output lengths of all turns together, of complete sessions.
+    /// Total output length per complete session.
     pub output_tokens: LengthHistogram,
-    /// Turns whose prompts lack turns before them, because the context was full.
+    /// Turns whose prompts omit earlier turns, because the context was full.
     pub shortened_turns: u64,
-    /// How long requests that the load wanted waited for the turn before them and for their think time; empty where the load starts
-    /// sessions.
+    /// How long scheduled requests waited for the previous turn and for their think time; empty if the load starts sessions.
     pub hold: TimeHistogram,
-    /// By turn: the first, the second and so on; the last entry has all later turns. Without turns that nobody sent.
+    /// By turn: the first, the second and so on; the last entry has all later turns. Turns that no session sent are omitted.
     pub by_turn: Vec<TurnTally>,
 }
 
-/// The requests with one place in their sessions. Latencies are those of requests that succeeded.
+/// The requests at one position of their sessions. Latencies cover successful requests only.
 #[derive(Clone, Debug, Default)]
 pub struct TurnTally {
     /// Requests with any outcome.
@@ -128,9 +127,9 @@ pub struct TurnTally {
     pub ttft: TimeHistogram,
     /// Time to the last token, from scheduled.
     pub latency: TimeHistogram,
-    /// Requests that succeeded and whose prompt length the server told.
+    /// Successful requests whose prompt length the server reported.
     pub with_usage: u64,
-    /// The prompt lengths of these requests together.
+    /// Total prompt length of these requests.
     pub input_tokens: u64,
     /// Tokens of these prompts in the server's prefix cache.
     pub cached_tokens: u64,
@@ -153,8 +152,8 @@ impl SessionTally {
         self.by_turn[place].record(request, has_answer);
     }
 
-    /// Counts a session that has begun. `has_all`: whether it has sent all its turns. `close`: the end of the window; `None`: whatever
-    /// happens is in the figures.
+    /// Counts a session that has begun. `has_all`: whether it has sent all its turns. `close`: the end of the window; `None`: every event is
+    /// in the figures.
     pub(super) fn record_session(&mut self, session: &SessionEnd, has_all: bool, close: Option<Duration>) {
         let Some((began, ended)) = session.began.zip(session.ended) else { return };
         let is_within = |at: Duration| close.is_none_or(|close| at <= close);

@@ -17,8 +17,8 @@ use crate::{
     wire::fields,
 };
 
-/// The tally of a stage. Latencies are those of requests that succeeded. Times from `scheduled` are free of coordinated
-/// omission; times from `sent` are those that a client without send lag would see.
+/// The tally of a stage. Latencies cover successful requests only. Times from `scheduled` are free of coordinated omission; times from `sent`
+/// are the times that a client without send lag would see.
 #[derive(Clone, Debug, Default)]
 pub struct StageTally {
     /// Number of requests by outcome.
@@ -31,53 +31,51 @@ pub struct StageTally {
     pub latency_scheduled: TimeHistogram,
     /// Time to the last token, from sent.
     pub latency_sent: TimeHistogram,
-    /// Times between two tokens, pooled over the requests whose content events hold one token each, as far as the
-    /// server tells: the times between these events.
+    /// Times between two tokens, pooled over requests whose content events hold one token each, as far as the server reports it. These are
+    /// the times between the content events.
     pub itl: TimeHistogram,
-    /// Times between two tokens of requests whose events hold several tokens: each gap divided by the tokens per gap of
-    /// its request.
+    /// Times between two tokens of requests whose events hold several tokens: each gap divided by the tokens per gap of its request.
     pub itl_of_several: TimeHistogram,
     /// The undivided gaps of these requests.
     pub gaps_of_several: TimeHistogram,
-    /// (last token - first token) / (OSL - 1), one per request of at least two tokens.
+    /// (last token - first token) / (OSL - 1), one per request with at least two tokens.
     pub tpot: TimeHistogram,
     /// Latency from sent / OSL, one per request.
     pub ntpot: TimeHistogram,
-    /// TTFT from sent / OSL + TPOT, one per request of at least two tokens.
+    /// TTFT from sent / OSL + TPOT, one per request with at least two tokens.
     pub ntpot_of_llmd: TimeHistogram,
     /// Sent minus scheduled and minus the wait for a permit, for every request that was sent.
     pub send_lag: TimeHistogram,
-    /// Waits for a permit of requests that were sent, if the load limits its concurrency.
+    /// Waits for a permit, of requests that were sent, if the load limits its concurrency.
     pub permit_wait: TimeHistogram,
-    /// Where the time of the requests that succeeded went.
+    /// The time of successful requests by step.
     pub breakdown: Breakdown,
-    /// Prompt lengths, if the server told them.
+    /// Prompt lengths, if the server reported them.
     pub input_tokens: LengthHistogram,
     /// Output lengths, by the server's usage or else by content events.
     pub output_tokens: LengthHistogram,
-    /// Sum of the prompt lengths of requests that succeeded.
+    /// Sum of the prompt lengths of successful requests.
     pub input_tokens_total: u64,
-    /// Sum of the output lengths of requests that succeeded. With window bounds: the tokens that arrived within them.
+    /// Sum of the output lengths of successful requests. With window bounds: the tokens that arrived within the bounds.
     pub output_tokens_total: u64,
-    /// Sum of the output lengths of requests that succeeded, including tokens outside of the window bounds.
+    /// Sum of the output lengths of successful requests, including tokens outside the window bounds.
     pub output_tokens_of_ended: u64,
-    /// Requests that succeeded and whose output length is the server's count.
+    /// Successful requests whose output length is the server's count.
     pub with_usage: u64,
-    /// Content events of those of them that were streamed.
+    /// Content events of the streamed requests among them.
     pub events: u64,
-    /// The tokens in these events. A token without text before the first event or after the last one is in none of
-    /// them.
+    /// The tokens in these events. A token without text before the first event or after the last event is in no event.
     pub event_tokens: u64,
-    /// Requests that succeeded with a usage that is impossible.
+    /// Successful requests with an impossible usage.
     pub set_aside: u64,
     /// The first impossible usage.
     pub set_aside_sample: Option<Earliest<SetAside>>,
-    /// Requests that succeeded and whose answer came in one piece although a stream was requested.
+    /// Successful requests whose answer came in one piece although a stream was requested.
     pub in_one_piece: u64,
-    /// Requests whose prompt length is not the requested one: off by more than a tenth for words, or by more than one
-    /// added token for token ids.
+    /// Requests whose prompt length differs from the requested length: by more than a tenth for words, or by more than one added token for
+    /// token ids.
     pub input_length_misses: u64,
-    /// Requests whose output length is not the requested one.
+    /// Requests whose output length differs from the requested length.
     pub output_length_misses: u64,
     /// Prompt lengths as counted by the server and as requested, summed over requests that have both.
     pub input_of_requested: LengthSums,
@@ -91,7 +89,7 @@ pub struct StageTally {
     pub good: u64,
     /// Reads of the socket that held content.
     pub reads: u64,
-    /// Reads that held more than one content event: their gaps are not those of the server.
+    /// Reads that held more than one content event: their gaps are not the server's gaps.
     pub coalesced_reads: u64,
     /// Coalesced reads that the launcher may have read late, see [`WireTally::late_reads`].
     pub late_reads: u64,
@@ -107,13 +105,13 @@ pub struct StageTally {
     pub last_end: Option<Duration>,
     /// Requests that were sent again, because the server had closed the connection of the first attempt.
     pub retried: u64,
-    /// Requests that had a new connection each, because the server does not keep connections although it says so.
+    /// Requests that each had a new connection, because the server does not keep connections although it claims to.
     pub own_connections: u64,
-    /// Number of timeouts, by timeout.
+    /// Number of timeouts by kind.
     pub timeouts: BTreeMap<Limit, u64>,
     /// Requests that got no connection, or no answer on a connection, by cause.
     pub causes: BTreeMap<Cause, CauseTally>,
-    /// Start and end of the window, if it counts what happens within it.
+    /// Start and end of the window, if it counts the events within it.
     pub window_bounds: Option<(Duration, Duration)>,
     /// The stage was stopped before all its requests were due: requests that were not due are in no figure.
     pub stopped_early: bool,
@@ -180,7 +178,7 @@ impl LengthSums {
 }
 
 impl StageTally {
-    /// Counts one request in a window with these bounds, or without, and returns the figures in which it counts. `is_good`: whether it
+    /// Counts one request in a window with these bounds, or without bounds. Returns the figures in which it counts. `is_good`: whether it
     /// meets every goodput bound, if it succeeded.
     pub fn record_in(
         &mut self,
@@ -196,7 +194,7 @@ impl StageTally {
         }
     }
 
-    /// Extends the window to these bounds as well.
+    /// Extends the window to include these bounds.
     fn widen(&mut self, bounds: Option<(Duration, Duration)>) {
         self.window_bounds = match (self.window_bounds, bounds) {
             (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
@@ -204,8 +202,7 @@ impl StageTally {
         };
     }
 
-    /// Counts one request and returns the figures in which it counts. The gaps of a failed request are left out, like
-    /// its other latencies.
+    /// Counts one request and returns the figures in which it counts. The gaps of a failed request are left out, like its other latencies.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, is_good: bool) -> InFigures {
         self.count(request.outcome, request, wire);
         self.record_send(request);
@@ -221,8 +218,8 @@ impl StageTally {
         used
     }
 
-    /// Counts what happened to one request from `open` to `close`: its send, if it was due within them; its outcome
-    /// with all its latencies, if it had ended by `close`; and those of its tokens and gaps that arrived within them.
+    /// Counts the events of one request from `open` to `close`. Its send counts if it was due within them. Its outcome and all its latencies
+    /// count if it had ended by `close`. Tokens and gaps count if they arrived within them.
     pub fn record_within(
         &mut self,
         (open, close): (Duration, Duration),
@@ -265,7 +262,7 @@ impl StageTally {
         used
     }
 
-    /// `several`: tokens and gaps of a request whose gaps hold more than one token.
+    /// `several`: tokens and gaps of a request whose gaps contain more than one token.
     fn record_gap(&mut self, gap: Duration, several: Option<(u32, u32)>) {
         match several {
             None => self.itl.record(gap),
@@ -340,7 +337,7 @@ impl StageTally {
             self.input_tokens.record(found);
             self.input_tokens_total += u64::from(found);
             let missed = |requested: u32| match wire.has_exact_prompt {
-                // A server may add the token that begins a text.
+                // A server may add a token at the beginning of a text.
                 true => !(0..=1).contains(&(i64::from(found) - i64::from(requested))),
                 false => found.abs_diff(requested) > requested / 10,
             };
@@ -432,7 +429,7 @@ impl StageTally {
         }
     }
 
-    /// Gaps that its histograms could not keep exactly. No record holds gaps.
+    /// Gaps that its histograms could not keep exactly. Records do not contain gaps.
     pub(super) fn lost_gaps(&self) -> u64 {
         [&self.itl, &self.itl_of_several, &self.gaps_of_several].into_iter().map(TimeHistogram::lost).sum()
     }
@@ -459,8 +456,8 @@ impl StageTally {
         *self.excluded.entry(part).or_default().entry(outcome).or_default() += count;
     }
 
-    /// The time that its figures cover: the window bounds, or else from the first scheduled time to the last end.
-    /// `None` if there was no request.
+    /// The time that its figures cover: the window bounds, or else the time from the first scheduled time to the last end. `None` if there
+    /// was no request.
     pub fn span(&self) -> Option<(Duration, Duration)> {
         self.window_bounds.or_else(|| Some((self.first_scheduled?, self.last_end?)))
     }
@@ -485,7 +482,7 @@ fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> 
     [one, other].into_iter().flatten().min()
 }
 
-/// Whether a request counts as failed. One that was cut off counts neither way.
+/// Whether a request counts as failed. A request that was cut off counts as neither success nor failure.
 fn is_failure(request: &RequestRecord) -> bool {
     request.outcome.is_decided() && !request.outcome.is_success()
 }

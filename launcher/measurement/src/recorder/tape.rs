@@ -1,8 +1,8 @@
-//! What a recorder was told, entry by entry in the order in which it was told it. With the records of the requests it is enough to count
-//! the load again by other windows. Pure.
+//! The input of a recorder, entry by entry in the original order. Together with the records it suffices to count the load again with other
+//! windows. Pure.
 //!
-//! The entry of a request holds what its record lacks, in three to seven bytes for nearly every request. The times between tokens and
-//! the times of the steps take some bytes for each token, and are kept only where the run asks for them.
+//! The entry of a request holds the data that its record lacks, in three to seven bytes for nearly every request. The times between tokens
+//! and the times of the steps take some bytes per token. They are kept only if the run requests them.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer, fields},
 };
 
-/// The size of a chunk, in bytes. A longer entry has a chunk of its own.
+/// The size of a chunk, in bytes. A longer entry has its own chunk.
 const CHUNK: usize = 32 << 10;
 
-/// An entry that is no request.
+/// An entry that is not a request.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
     Open { stage: usize, opened: Opened },
@@ -31,7 +31,7 @@ pub(super) enum Event {
     Unissued { stage: usize, number: u64, due: Option<Duration>, outcome: RequestOutcome },
 }
 
-/// What the record of a request lacks.
+/// The data that the record of a request lacks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Beside {
     pub(super) wire: WireTally,
@@ -39,14 +39,14 @@ pub(super) struct Beside {
     pub(super) is_good: bool,
 }
 
-/// An entry. That of a request belongs to the next record.
+/// An entry. The entry of a request belongs to the next record.
 #[derive(Debug)]
 pub(super) enum Entry {
     Event(Event),
     Request(RequestEntry),
 }
 
-/// The entry of a request, whose number of reads is written as a difference from the content events of its record.
+/// The entry of a request. Its number of reads is written as the difference from the content events of its record.
 #[derive(Debug)]
 pub(super) struct RequestEntry {
     beside: Beside,
@@ -65,12 +65,12 @@ impl RequestEntry {
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     has_token_times: bool,
-    /// The chunks of one recorder after those of another one. No entry is in two chunks.
+    /// The chunks, recorder by recorder. No entry spans two chunks.
     recorders: Vec<Vec<Vec<u8>>>,
-    /// There was no room for an entry. The others are forgotten.
+    /// There was no room for an entry. All other entries were dropped.
     is_lost: bool,
     budget: RecordBudget,
-    /// Bytes of chunks beyond the first one, which is never refused, and of those that the budget has paid.
+    /// Bytes of all chunks except the first one, which is never refused. `paid`: the part for which the budget has paid.
     taken: u64,
     paid: u64,
 }
@@ -89,7 +89,7 @@ impl Tape {
         !self.is_lost
     }
 
-    /// Whether it has the times between tokens, and those of the steps of requests.
+    /// Whether it has the times between tokens, and the times of the steps of requests.
     pub fn has_token_times(&self) -> bool {
         self.has_token_times
     }
@@ -99,13 +99,13 @@ impl Tape {
         self
     }
 
-    /// Forgets all entries: something was not kept that belongs between them.
+    /// Drops all entries, because an entry is missing between them.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
         self.recorders = Vec::new();
     }
 
-    /// The memory of a block of records pays for its entries, too.
+    /// The memory of a block of records also pays for its entries.
     pub(super) fn pay(&mut self, bytes: u64) {
         self.paid = self.paid.saturating_add(bytes);
     }
@@ -135,7 +135,7 @@ impl Tape {
         if !chunks.last().is_some_and(has_room) {
             let size = CHUNK.max(bytes.len());
             let mut chunk = Vec::new();
-            // The first chunk is there before the first record.
+            // The first chunk exists before the first record.
             let taken = if chunks.is_empty() { 0 } else { self.taken + size as u64 };
             let has_room = taken <= self.paid || self.budget.take(size as u64);
             if !has_room || chunk.try_reserve_exact(size).is_err() {
@@ -178,13 +178,13 @@ impl Tape {
         &self.recorders
     }
 
-    /// A tape of chunks that were read.
+    /// A tape from chunks that were read.
     pub(crate) fn from_chunks(has_token_times: bool, recorders: Vec<Vec<Vec<u8>>>) -> Tape {
         Tape { has_token_times, recorders, ..Tape::default() }
     }
 }
 
-/// Entries of requests have the highest bit, and in the other seven what is true of them.
+/// Entries of requests have the highest bit set. The other seven bits are flags.
 const REQUEST: u8 = 0x80;
 
 fn write_request(to: &mut Writer, record: &RequestRecord, wire: &WireTally, is_good: bool, has_token_times: bool) {
@@ -249,7 +249,7 @@ fn read_entry(from: &mut Reader<'_>, has_token_times: bool) -> Result<Entry, Wir
     Ok(Entry::Request(RequestEntry { beside: Beside { wire, is_good }, reads }))
 }
 
-/// What is told of tokens without text, and of the first event.
+/// Data about tokens without text, and about the first event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Silent {
     events: u32,
@@ -267,7 +267,7 @@ impl Silent {
     }
 }
 
-/// What few requests have.
+/// Data that few requests have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rare {
     error: Option<String>,

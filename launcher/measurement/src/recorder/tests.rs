@@ -193,8 +193,7 @@ fn a_cut_counts_the_tokens_and_gaps_within_it() {
     check(&early.itl, &[20.0]);
     check(&early.ttft_sent, &[]);
     check(&early.send_lag, &[1.0]);
-    // A request that fails within the window has no tokens. One that fails after it is incomplete, and its tokens
-    // count.
+    // A request that fails within the window has no tokens. A request that fails after it is incomplete, and its tokens count.
     let failed = RequestRecord { outcome: RequestOutcome::BrokenStream, ..request() };
     let all = cut(100, 300, &[(failed.clone(), wire())]);
     assert_eq!((all.outcomes[&RequestOutcome::BrokenStream], all.output_tokens_total), (1, 0));
@@ -213,7 +212,7 @@ fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
     assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
 }
 
-/// A stream with a token each 3 ms, whose events hold `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
+/// A stream with one token every 3 ms, whose events hold `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
 fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
     let gaps: InterTokenTimes = sizes[1..].iter().map(|it| millis(3) * *it).collect();
     let last_token = Some(millis(151) + gaps.iter().sum::<Duration>());
@@ -246,7 +245,7 @@ fn the_mean_itl_of_a_stream_interval_is_its_tpot() {
 
 #[test]
 fn itl_is_between_tokens_where_events_hold_several() {
-    // Gaps of 20, 20 and 40 ms between 4 events: 1 token and 15 more, 5 a gap.
+    // Gaps of 20, 20 and 40 ms between 4 events: 1 token and 15 more, 5 per gap.
     let several = RequestRecord { output_tokens: Some(16), requested_output_tokens: Some(16), ..request() };
     let figures = tally(&[(several.clone(), wire())], &Goodput::default());
     check(&figures.itl_of_several, &[4.0, 4.0, 8.0]);
@@ -255,17 +254,17 @@ fn itl_is_between_tokens_where_events_hold_several() {
     assert_eq!((figures.event_tokens, figures.events), (16, 4));
     let cut = cut(100, 180, &[(several.clone(), wire())]);
     check(&cut.itl_of_several, &[4.0]);
-    // The server tells that the first event holds 4 tokens as well: 12 more, 4 a gap.
+    // The server reports that the first event also holds 4 tokens: 12 more, 4 per gap.
     let told = WireTally { first_event_tokens: Some(4), ..wire() };
     check(&tally(&[(several.clone(), told)], &Goodput::default()).itl_of_several, &[5.0, 5.0, 10.0]);
     // All but three of the tokens arrived with the first event.
     let told = WireTally { first_event_tokens: Some(13), ..wire() };
     check(&tally(&[(several.clone(), told)], &Goodput::default()).itl, &[20.0, 20.0, 40.0]);
-    // The bound on ITL is one on the time between tokens: 80 / 15 ms.
+    // The bound on ITL applies to the time between tokens: 80 / 15 ms.
     let bound = |millis| Goodput { itl: Some(Span(Duration::from_micros(millis))), ..Goodput::default() };
     assert_eq!(tally(&[(several.clone(), wire())], &bound(5_334)).good, 1);
     assert_eq!(tally(&[(several, wire())], &bound(5_333)).good, 0);
-    // The end of an answer is often a token without text in its own event, and sometimes no token.
+    // The end of an answer is often a token without text in its own event, and sometimes not a token.
     for (told, silent_events, silent_length_ends, tokens) in
         [(5, 1, 0, 4), (5, 1, 1, 4), (4, 1, 1, 4), (6, 1, 0, 5), (6, 1, 1, 6), (3, 1, 0, 3), (2, 0, 0, 2)]
     {

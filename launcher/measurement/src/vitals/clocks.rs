@@ -7,20 +7,20 @@ use crate::wire::fields;
 /// Smaller differences come from the time that reading the clocks takes.
 const STEP: Duration = Duration::from_millis(1);
 
-/// How the clocks moved against each other.
+/// How the clocks moved relative to each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockSteps {
     /// Number of steps of the time of day.
     pub count: u64,
-    /// The largest step of the time of day against the monotonic clock, forward or back.
+    /// The largest step of the time of day relative to the monotonic clock, forward or back.
     pub largest: Duration,
-    /// How long the machine slept. The monotonic clock stands still meanwhile.
+    /// How long the machine slept. The monotonic clock stops during sleep.
     pub slept: Duration,
 }
 
 impl ClockSteps {
-    /// Counts how far the time of day, and the clock that continues during sleep, moved against the monotonic clock
-    /// between two readings.
+    /// Counts how far two clocks moved relative to the monotonic clock between two readings: the time of day, and the clock that continues
+    /// during sleep.
     pub fn add(&mut self, wall: Duration, boot: Duration) {
         if wall >= STEP {
             self.count += 1;

@@ -1,4 +1,4 @@
-//! What the machine did to the launcher while the load ran. Pure: the engine measures it, and `analysis` judges it.
+//! How the machine affected the launcher while the load ran. Pure: the engine measures it, and `analysis` judges it.
 
 pub mod clocks;
 pub mod stalls;
@@ -11,7 +11,7 @@ use stalls::Stalls;
 
 use crate::wire::{fields, form};
 
-/// What the machine did to the launcher while the load ran; `None` if the system does not tell.
+/// How the machine affected the launcher while the load ran; `None` if the system does not report it.
 #[derive(Clone, Debug, Default)]
 pub struct Vitals {
     /// CPU time of all threads of the process, user and system.
@@ -26,7 +26,7 @@ pub struct Vitals {
     pub clock_steps: Option<ClockSteps>,
 }
 
-/// CPU time that the limit of the cgroup withheld. A limit of a parent cgroup does not show.
+/// CPU time that the limit of the cgroup withheld. A limit of a parent cgroup is not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throttling {
     /// Periods in which the limit was enforced; 0 without a limit.

@@ -8,7 +8,7 @@ use crate::{histogram::TimeHistogram, wire::fields};
 /// shortest time between two tokens.
 const STALL: Duration = Duration::from_millis(5);
 
-/// The most stalls whose times are kept: one of the shortest in each 5 ms would fill them in 80 s.
+/// Maximum stalls whose times are kept. If one of the shortest stalls occurs in each 5 ms, they fill up in 80 s.
 const MOST_TIMES: usize = 16_384;
 
 /// When the process could not run, on the clock of the run.
@@ -18,7 +18,7 @@ pub struct Stall {
     pub to: Duration,
 }
 
-/// What the heartbeat measured.
+/// The measurements of the heartbeat.
 #[derive(Clone, Debug, Default)]
 pub struct Stalls {
     /// Lateness of each beat.
@@ -30,12 +30,12 @@ pub struct Stalls {
     pub longest: Duration,
     /// When the longest stall ended, from the start of the run.
     pub longest_ended: Duration,
-    /// The first stalls, in order: all of them but in a run that hardly runs.
+    /// The first stalls, in order: all stalls, except in a run that hardly runs.
     pub times: Vec<Stall>,
 }
 
 impl Stalls {
-    /// Counts a beat that came at `at`, by `late` too late.
+    /// Counts a beat that came at `at`, `late` too late.
     pub fn beat(&mut self, at: Duration, late: Duration) {
         self.lateness.record(late);
         if late < STALL {

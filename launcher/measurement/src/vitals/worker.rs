@@ -9,9 +9,9 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct WorkerVitals {
-    /// One entry for each stage.
+    /// One entry per stage.
     pub stages: Vec<StageVitals>,
-    /// Its timer counted whole milliseconds, because the kernel had no finer timer to give.
+    /// Its timer counted whole milliseconds, because the kernel had no finer timer.
     pub coarse_timer: bool,
 }
 
@@ -28,12 +28,12 @@ impl WorkerVitals {
     }
 }
 
-/// The vitals of a worker in one stage, without the pause before it.
+/// The vitals of a worker in one stage, without the preceding pause.
 #[derive(Clone, Debug, Default)]
 pub struct StageVitals {
     /// User and system time.
     pub cpu: Duration,
-    /// How long it was ready to run and waited for a CPU; `None` if the kernel does not tell.
+    /// How long it was ready to run and waited for a CPU; `None` if the kernel does not report it.
     pub waited: Option<Duration>,
     pub wall: Duration,
     /// An upper bound on how long bytes waited before they were read; `None` if nothing is known.

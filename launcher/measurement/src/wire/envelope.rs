@@ -1,4 +1,4 @@
-//! Header and checksum around a value that has a form of its own.
+//! Header and checksum around a value with its own form.
 
 use super::{Reader, Wire, WireError, Writer};
 
@@ -10,7 +10,7 @@ const MAGIC: [u8; 4] = *b"BWMS";
 pub(super) const HEADER: usize = 4 + 2 + 1 + 8;
 pub(super) const CHECKSUM: usize = 4;
 
-/// A value that has a form of its own.
+/// A value with its own form.
 pub(crate) trait Form: Wire {
     const KIND: u8;
     /// Its name in messages.
@@ -77,7 +77,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*first)
 }
 
-/// The methods of a type that has a form of its own, with a number that no other type has.
+/// The methods of a type with its own form, with a number that no other type has.
 macro_rules! form {
     ($type:ty = $kind:literal, $name:literal) => {
         impl $crate::wire::Form for $type {
@@ -91,10 +91,10 @@ macro_rules! form {
                 $crate::wire::to_bytes(self)
             }
 
-            /// Reads the binary form. `memory` is the most that the value may take, in bytes.
+            /// Reads the binary form. `memory` is the maximum that the value may take, in bytes.
             ///
             /// # Errors
-            /// The bytes are another value, are not whole, or are of another version; or the value needs more memory.
+            /// The bytes are another value, are incomplete, or have another version; or the value needs more memory.
             pub fn from_bytes(bytes: &[u8], memory: usize) -> Result<$type, $crate::wire::WireError> {
                 $crate::wire::from_bytes(bytes, memory)
             }

@@ -1,4 +1,4 @@
-//! Why bytes are no measurement.
+//! Why bytes are not a measurement.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub enum WireError {
     Value { what: &'static str },
 }
 
-/// Why a stream has no measurement.
+/// Why a stream contains no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     #[error(transparent)]

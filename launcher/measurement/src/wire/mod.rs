@@ -5,8 +5,7 @@
 //! histograms as their bins with counts. Forms are for programs of the same release; a form of another version is refused. [`VERSION`]
 //! rises with every change of a field.
 //!
-//! No library of serde reads it: a histogram of a few bytes takes 100 KiB of memory, and only this reader can count that
-//! before it allocates.
+//! No serde library reads it: a histogram of a few bytes takes 100 KiB of memory, and only this reader can count that before it allocates.
 
 mod envelope;
 mod error;

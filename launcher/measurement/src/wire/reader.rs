@@ -6,7 +6,7 @@ use super::{Wire, WireError};
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     memory: usize,
-    /// Memory that values may still take.
+    /// Memory that more values may take.
     left: usize,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// The only form of an integer: without zeros at its end.
+    /// The only valid form of an integer: without zeros at its end.
     pub(super) fn integer(&mut self) -> Result<u128, WireError> {
         let invalid = WireError::Value { what: "integer" };
         let mut value = 0_u128;
@@ -53,16 +53,16 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// The number of entries of a list. Each of them has at least one byte.
+    /// The number of entries in a list. Each entry has at least one byte.
     pub(crate) fn count(&mut self) -> Result<usize, WireError> {
         let count = usize::read(self)?;
         if count > self.bytes.len() { Err(WireError::Value { what: "length" }) } else { Ok(count) }
     }
 
-    /// Notes that a value is going to take memory.
+    /// Notes that a value will take memory.
     ///
     /// # Errors
-    /// There is not enough.
+    /// There is not enough memory.
     pub(crate) fn allocate(&mut self, bytes: usize) -> Result<(), WireError> {
         self.left = self.left.checked_sub(bytes).ok_or(self.out_of_memory())?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Forms one after the other in a stream, so that neither side has all of them in memory.
+//! Consecutive forms in a stream, so that neither side has all of them in memory.
 
 use std::io::{self, Read, Write};
 
@@ -11,7 +11,7 @@ pub(crate) fn write_form<T: Form>(value: &T, to: &mut dyn Write) -> io::Result<(
     to.write_all(&to_bytes(value))
 }
 
-/// Reads the next form. `memory` is the most that the value, and its bytes, may take.
+/// Reads the next form. `memory` is the maximum that the value, and its bytes, may take.
 ///
 /// # Errors
 /// The stream cannot be read or ends too early, or the bytes are another value or need more memory.
@@ -21,7 +21,7 @@ pub(crate) fn read_form<T: Form>(from: &mut dyn Read, memory: usize) -> Result<T
     let length = bytes.last_chunk::<8>().filter(|_| bytes.len() == HEADER).map_or(0, |it| u64::from_le_bytes(*it));
     let rest = length.saturating_add(CHECKSUM as u64);
     if rest > memory as u64 {
-        // A header of something else has any length. Say so, if that is so.
+        // The header of other data has an arbitrary length. If it is other data, report that.
         return Err(match from_bytes::<T>(&bytes, memory) {
             Err(WireError::Truncated { .. }) | Ok(_) => WireError::Memory { memory },
             Err(error) => error,

@@ -1,4 +1,4 @@
-//! The values that are parts of a form, and are no measurements by themselves.
+//! Values that are parts of a form, and not measurements on their own.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -21,11 +21,11 @@ pub(crate) trait Wire: Sized {
     fn write(&self, to: &mut Writer);
 
     /// # Errors
-    /// The bytes are no such value, or it needs more memory than the reader allows.
+    /// The bytes are not such a value, or it needs more memory than the reader allows.
     fn read(from: &mut Reader<'_>) -> Result<Self, WireError>;
 }
 
-/// The form of a struct: its fields in this order. A field that is missing here is an error of the compiler.
+/// The form of a struct: its fields in this order. A missing field is a compiler error.
 macro_rules! fields {
     ($type:ty { $($field:ident),+ $(,)? }) => {
         impl $crate::wire::Wire for $type {
@@ -233,7 +233,7 @@ impl<T: Wire + Copy + Default, const N: usize> Wire for [T; N] {
     }
 }
 
-/// Memory of an entry of a map, beside its key and its value: about, because a map has room for more entries.
+/// Memory of a map entry in addition to its key and its value. It is approximate, because a map has room for more entries.
 const PER_ENTRY: usize = 32;
 
 impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {

@@ -18,7 +18,7 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// LEB128: seven bits a byte, the lowest first.
+    /// LEB128: seven bits per byte, the lowest first.
     pub(super) fn integer(&mut self, mut value: u128) {
         while value >= 0x80 {
             self.byte(value as u8 | 0x80);

@@ -1,4 +1,4 @@
-//! MLPerf's benchmarks of language models: which check each has, and the limits of its figures; and checks for any data set. Pure.
+//! MLPerf's language model benchmarks: the checks of each benchmark, and the limits for its figures; and checks for any data set. Pure.
 //!
 //! Sources: the accuracy scripts of mlcommons/inference at commit b66003e1, and the tables of its `tools/submission` for v5.0 to v6.1.
 
@@ -19,11 +19,11 @@ pub enum Benchmark {
     DeepseekR1,
     /// Reasoning, with questions repeated on purpose.
     GptOss120b,
-    /// No benchmark: one check for all rows of any data set.
+    /// No benchmark: the same check for all rows of any data set.
     Plain(Check),
 }
 
-/// How an answer is compared with what was expected.
+/// How an answer is compared with the expected answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
     /// ROUGE-1, -2, -L and -Lsum of sentences.
@@ -36,24 +36,24 @@ pub enum Check {
     QaEm,
     /// The number at the end of an answer.
     Gsm8k,
-    /// A program, which is extracted and not run.
+    /// A program. It is extracted, not run.
     Mbxp,
-    /// A letter of four.
+    /// One of four letters.
     LettersToD,
-    /// A letter of ten.
+    /// One of ten letters.
     LettersToJ,
-    /// A whole number from 0 to 999.
+    /// An integer from 0 to 999.
     Aime,
     /// The last box; compared as text only.
     Math500,
-    /// A program, which is extracted and not run.
+    /// A program. It is extracted, not run.
     LiveCodeBench,
-    /// The whole text, without white space around it.
+    /// The whole text, without surrounding white space.
     Exact,
 }
 
 impl Check {
-    /// Whether the check cannot give the official figure here, and why.
+    /// Why the check cannot compute the official figure here; `None`: it can.
     pub const fn open(self) -> Option<&'static str> {
         match self {
             Check::Mbxp | Check::LiveCodeBench => Some("programs that a model wrote are not run here"),
@@ -75,21 +75,21 @@ pub struct Limit {
     pub key: &'static str,
     /// The figure of the reference.
     pub baseline: f64,
-    /// What the baseline is multiplied by.
+    /// The factor for the baseline.
     pub factor: f64,
     /// Whether the figure may not be above the bound; else it may not be below.
     pub is_upper: bool,
 }
 
 impl Limit {
-    /// The bound, which a figure may equal.
+    /// The bound. A figure that equals the bound meets it.
     pub fn bound(self) -> f64 {
         self.factor * self.baseline
     }
 }
 
 impl Benchmark {
-    /// Those of MLPerf.
+    /// The benchmarks of MLPerf.
     pub const ALL: [Benchmark; 7] = [
         Benchmark::Llama3_1_8b,
         Benchmark::Llama3_1_8bEdge,
@@ -138,7 +138,7 @@ impl Benchmark {
         Benchmark::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The samples of the data set that accuracy is measured with. Limits hold for all of them. `None`: any number.
+    /// The number of samples in the data set for accuracy. Limits apply to all of them. `None`: any number.
     pub const fn samples(self) -> Option<u64> {
         let samples = match self {
             Benchmark::Llama3_1_8b => 13_368,
@@ -153,7 +153,7 @@ impl Benchmark {
         Some(samples)
     }
 
-    /// The columns of the data set that may hold what was expected: the first that is there counts.
+    /// Possible columns of the expected answer: the first column that exists is used.
     pub const fn expected_columns(self) -> &'static [&'static str] {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => &["output"],
@@ -166,7 +166,7 @@ impl Benchmark {
         }
     }
 
-    /// The columns that may say which check a row has; none where all rows have the same.
+    /// Possible columns that select the check for a row; empty if all rows have the same check.
     pub const fn kind_columns(self) -> &'static [&'static str] {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b | Benchmark::Plain(_) => &[],
@@ -181,7 +181,7 @@ impl Benchmark {
         matches!(self, Benchmark::Llama2_70b | Benchmark::Llama3_1_405b)
     }
 
-    /// The check of a row. `None`: its kind is none of the benchmark's, which the caller reports.
+    /// The check of a row. `None`: the benchmark does not have this kind, which the caller reports.
     pub fn check(self, kind: &str) -> Option<Check> {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => Some(Check::Rouge),
@@ -200,7 +200,7 @@ impl Benchmark {
             Benchmark::Plain(check) => Some(check),
             Benchmark::DeepseekR1 | Benchmark::GptOss120b => {
                 let kind = kind.to_lowercase();
-                // In the order of the reference, which takes the first name that the kind contains.
+                // In the order of the reference, which uses the first name that the kind contains.
                 let checks = [
                     ("gpqa", Check::LettersToD),
                     ("mmlu_pro", Check::LettersToJ),
@@ -218,7 +218,7 @@ impl Benchmark {
         matches!(self, Benchmark::GptOss120b)
     }
 
-    /// Whether an answer to a sample that the data set lacks is left out; else it is an error.
+    /// Whether answers to samples that the data set lacks are skipped; otherwise they are an error.
     pub const fn skips_unknown_samples(self) -> bool {
         matches!(self, Benchmark::DeepseekR1 | Benchmark::GptOss120b)
     }
@@ -228,7 +228,7 @@ impl Benchmark {
         matches!(self, Benchmark::GptOss120b)
     }
 
-    /// The limits of its figures. `high` takes 99.9 % of the reference in place of 99 %, which MLPerf has for llama2-70b only.
+    /// The limits for its figures. `high`: 99.9 % of the reference instead of 99 %, which MLPerf has for llama2-70b only.
     pub fn limits(self, high: bool) -> Vec<Limit> {
         let accuracy = if high { 0.999 } else { 0.99 };
         let at_least = |key, baseline| Limit { key, baseline, factor: accuracy, is_upper: false };

@@ -1,7 +1,7 @@
-//! Characters and white space as Python has them, on whose rules the reference programs rest. Pure.
+//! Characters and white space as Python defines them, because the reference programs depend on Python's rules. Pure.
 //!
-//! Unicode's tables are those of the crate `unicode-general-category`, which are newer than Python 3.10's (Unicode 13): a character that
-//! was added since then may be classed differently.
+//! Unicode's tables come from the crate `unicode-general-category`, and are newer than Python 3.10's (Unicode 13). A character that was
+//! added since then may have another class.
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category as category};
 
@@ -34,7 +34,7 @@ pub(crate) fn is_word(it: char) -> bool {
     )
 }
 
-/// The value of a digit, 0 to 9; `None`: it is no digit. Unicode has the digits of a script in a run that begins with its zero.
+/// The value of a digit, 0 to 9; `None`: it is not a digit. In Unicode the digits of a script are consecutive and begin with zero.
 pub(crate) fn digit(it: char) -> Option<u32> {
     if it.is_ascii() {
         return it.to_digit(10);
@@ -71,7 +71,7 @@ pub(crate) fn is_boundary(text: &[char], at: usize) -> bool {
     word(at.checked_sub(1)) != word(Some(at))
 }
 
-/// Whether `word`, of letters `a` to `z` and signs, stands at `at`, letters compared as `re.IGNORECASE` does.
+/// Whether `word`, made of the letters `a` to `z` and signs, appears at `at`. Letters are compared like `re.IGNORECASE` does.
 pub(crate) fn stands_at(text: &[char], at: usize, word: &str) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     rest.len() >= word.len() && word.chars().zip(rest).all(|(wanted, found)| is_letter_ignoring_case(*found, wanted))
@@ -82,7 +82,7 @@ pub(crate) fn skip_space(text: &[char], at: usize) -> usize {
     at + text.get(at..).unwrap_or_default().iter().take_while(|it| is_space(**it)).count()
 }
 
-/// A text as `float` of Python reads it; `None`: it raises `ValueError`.
+/// Parses a text like Python's `float`; `None`: Python raises `ValueError`.
 pub(crate) fn float(text: &str) -> Option<f64> {
     let text: Vec<char> = strip(text).chars().collect();
     let mut plain = String::with_capacity(text.len());
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn digits_of_other_scripts_have_values() {
-        // Arabic, Devanagari, full width, and the five sets of mathematical digits, which touch each other.
+        // Arabic, Devanagari, full width, and the five sets of mathematical digits, which are adjacent.
         for (it, value) in
             [('7', 7), ('\u{663}', 3), ('\u{96f}', 9), ('\u{ff10}', 0), ('\u{1d7d8}', 0), ('\u{1d7ff}', 9)]
         {

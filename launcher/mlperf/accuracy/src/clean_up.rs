@@ -1,6 +1,6 @@
 //! The clean-up of spaces that transformers applies to decoded text, and the crate `tokenizers` does not. Pure.
 
-/// What is replaced, one after the other over the whole text. Source: `clean_up_tokenization` of transformers 4.46.2.
+/// The replacements, applied one after the other to the whole text. Source: `clean_up_tokenization` of transformers 4.46.2.
 const REPLACEMENTS: [(&str, &str); 10] = [
     (" .", "."),
     (" ?", "?"),

@@ -1,4 +1,4 @@
-//! What was expected, out of the rows of a data set. Pure: the caller reads the file, of whatever format, and gives two values of each row.
+//! The expected answers, from the rows of a data set. Pure: the caller reads the file in any format, and passes two values per row.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Columns<'a> {
 pub enum RowProblem<'a> {
     /// It has none of these columns.
     Lacks(Vec<&'a str>),
-    /// Its column holds no text and no number.
+    /// Its column contains neither a text nor a number.
     NoText(&'a str),
 }
 
@@ -35,18 +35,19 @@ impl fmt::Display for RowProblem<'_> {
 }
 
 impl<'a> Columns<'a> {
-    /// `column`: the one of the expected text; `None`: the first that is there of those that the benchmark knows.
+    /// `column`: the column of the expected text; `None`: the first existing one of the benchmark's usual columns.
     pub fn new(benchmark: Benchmark, column: Option<&'a str>) -> Columns<'a> {
         let expected = column.map_or_else(|| benchmark.expected_columns().to_vec(), |it| vec![it]);
         Columns { benchmark, expected }
     }
 
-    /// The columns that may have the expected text, and those that may say which check a row has. Of each the first that a row has counts.
+    /// Possible columns of the expected text, and possible columns that select the check for a row. In each list the first column that a row
+    /// has is used.
     pub fn names(&self) -> [&[&'a str]; 2] {
         [&self.expected, self.benchmark.kind_columns()]
     }
 
-    /// What is expected of a row with these values: for each column which of its names the row has, and the value.
+    /// The expected answer from a row. `values`: for each list of columns, which name the row has, and the value.
     ///
     /// # Errors
     /// The row lacks a column, or has neither a text nor a number in it.
@@ -66,14 +67,14 @@ impl<'a> Columns<'a> {
         let mut kind =
             content(kind).ok_or_else(|| RowProblem::NoText(kinds.get(place).copied().unwrap_or_default()))?;
         if self.benchmark == Benchmark::DeepseekR1 && place > 0 {
-            // The reference makes the name of a data set of that of a metric.
+            // The reference derives the name of a data set from a metric's name.
             kind = kind.replace("_em", "").replace('_', "");
         }
         Ok(Expected { text, kind, ..Expected::default() })
     }
 }
 
-/// A text; a number as its text; null as none.
+/// A text; a number as text; `None` for null.
 fn content(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -84,8 +85,8 @@ fn content(value: &Value) -> Option<String> {
     }
 }
 
-/// The rows by their samples. A sample is the position of its row, or, where the reference looks rows up by their labels and each has a number as
-/// its label, the label; the first of several rows with a label counts. A sample without a row is missing.
+/// The rows by sample. By default a sample is the position of its row. If the reference looks rows up by label, and each row has a number
+/// as its label, the sample is the label, and the first row with a label counts. A sample without a row is missing.
 pub fn by_sample(benchmark: Benchmark, rows: Vec<(Option<i64>, Expected)>) -> Vec<Expected> {
     let has_labels = benchmark.finds_rows_by_label() && rows.iter().all(|it| it.0.is_some());
     if !has_labels {

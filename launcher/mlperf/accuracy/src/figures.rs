@@ -1,11 +1,11 @@
-//! Means, rounding and printing as numpy 1.26 and Python have them, so that a figure has the same digits. Pure.
+//! Means, rounding and printing like numpy 1.26 and Python, so that figures have the same digits. Pure.
 
 /// Below this length numpy adds with 8 running sums; above, it halves.
 const BLOCK: usize = 128;
-/// The elements that a numpy 1 reduction adds in one turn.
+/// The elements that a numpy 1 reduction adds per step.
 const CHUNK: usize = 8192;
 
-/// `numpy.mean` of numpy 1; `None` for no value. Source: `pairwise_sum` of numpy's `loops_utils.h.src`.
+/// `numpy.mean` of numpy 1; `None` without values. Source: `pairwise_sum` of numpy's `loops_utils.h.src`.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let sum = values.chunks(CHUNK).fold(0.0, |sum, it| sum + pairwise_sum(it));
     (!values.is_empty()).then(|| sum / values.len() as f64)
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(mean(&[0.1, 0.2, 0.3]), Some((0.1 + 0.2 + 0.3) / 3.0));
         let many = vec![0.1; 20_000];
         assert!((mean(&many).unwrap() - 0.1).abs() < 1e-15);
-        // Added one after the other they would be further off.
+        // Adding the values in sequence would be less exact.
         assert!((many.iter().sum::<f64>() / 20_000.0 - 0.1).abs() > 1e-15);
     }
 

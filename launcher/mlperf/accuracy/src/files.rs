@@ -9,7 +9,7 @@ use crate::{
     scorer::Outcome,
 };
 
-/// What is written beside the figures: how they came about.
+/// The origin of the figures, written beside them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     /// The SHA-256 of the whole accuracy log, in hexadecimal digits.
@@ -22,21 +22,21 @@ pub struct Provenance {
     pub data_set_sha256: Option<String>,
     /// Whether spaces were cleaned up after decoding: [`crate::clean_up`].
     pub clean_up: bool,
-    /// Whether Punkt's tables were there: those of [`punkt::FILES`].
+    /// Whether Punkt's tables were present: [`punkt::FILES`].
     pub punkt: bool,
     /// Of this program.
     pub version: String,
 }
 
-/// The line of the result as the reference prints it: a Python dictionary; for gpt-oss-120b its one figure. MLPerf's submission checker
-/// finds the figures in it.
+/// The result line as the reference prints it: a Python dictionary; for gpt-oss-120b a single figure. MLPerf's submission checker reads the
+/// figures from it.
 pub fn result_line(outcome: &Outcome) -> String {
     let values: Vec<String> = outcome.values.iter().map(|it| format!("'{}': {}", it.key, it.text)).collect();
     let values = values.join(", ");
     if outcome.benchmark == Benchmark::GptOss120b { values } else { format!("{{{values}}}") }
 }
 
-/// `accuracy.txt`: the line of the result, and the hash of the whole log, in lower-case hexadecimal digits.
+/// `accuracy.txt`: the result line, and the hash of the whole log in lower-case hexadecimal digits.
 pub fn accuracy_txt(outcome: &Outcome, log_sha256: &str) -> String {
     let line = result_line(outcome);
     match outcome.benchmark {
@@ -45,8 +45,8 @@ pub fn accuracy_txt(outcome: &Outcome, log_sha256: &str) -> String {
     }
 }
 
-/// `rouge.json`: figures, limits and verdict, and how they came about. Figures are on the scale of 0 to 100, as the reference prints them;
-/// the keys of the runner for Llama 3.1 8B, at the root, are on its scale of 0 to 1.
+/// `rouge.json`: figures, limits and verdict, and their origin. Figures use the scale 0 to 100, as the reference prints them. The root keys
+/// from the runner for Llama 3.1 8B use its scale 0 to 1.
 pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Json {
     let mut scores: Map<String, Json> = Map::new();
     let mut baseline = Map::new();

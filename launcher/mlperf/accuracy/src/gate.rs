@@ -1,19 +1,19 @@
-//! Holds the figures of a run against MLPerf's limits. Pure.
+//! Compares the figures of a run with MLPerf's limits. Pure.
 
 use crate::{benchmark::Limit, scorer::Outcome};
 
 /// A figure beside its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// What it is held against.
+    /// The limit.
     pub limit: Limit,
     /// The figure as printed; `None`: it was not computed.
     pub value: Option<f64>,
-    /// Whether the limit is met; `None`: there is no figure, or the run covers a part of the data set.
+    /// Whether the limit is met; `None`: there is no figure, or the run covers only a part of the data set.
     pub met: Option<bool>,
 }
 
-/// What the limits come to.
+/// The overall result of the limits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// All are met.
@@ -29,7 +29,7 @@ pub enum Verdict {
 pub struct Gate {
     /// The limits of the benchmark.
     pub limits: Vec<Judged>,
-    /// What they come to.
+    /// The overall result.
     pub verdict: Verdict,
 }
 
@@ -38,9 +38,9 @@ pub fn at_least(key: &'static str, bound: f64) -> Limit {
     Limit { key, baseline: bound, factor: 1.0, is_upper: false }
 }
 
-/// Judges a run by some limits. `wanted`: the samples that they hold for; `None`: any number. A run over a part of them has no verdict,
-/// nor has a run where a figure with a limit was not computed, unless another figure misses its limit. `doubts` are further reasons
-/// against a verdict.
+/// Compares a run with limits. `wanted`: the number of samples for which the limits apply; `None`: any number. A run over fewer samples has
+/// no verdict. A run without one of the limited figures has no verdict either, unless another figure misses its limit. `doubts`: further
+/// reasons against a verdict.
 pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts: &[String]) -> Gate {
     let mut reasons = doubts.to_vec();
     if let Some(wanted) = wanted.filter(|it| outcome.samples != *it) {

@@ -1,9 +1,9 @@
 //! Scores the outputs of a model: MLPerf's accuracy checks for language models, and MMLU. Pure: values in, values out; the caller reads and
-//! writes files. `docs/accuracy.md` says what is computed, and against what it was checked.
+//! writes files. `docs/accuracy.md` describes the figures and their validation.
 //!
 //! - [`rouge`], [`punkt`] and [`answers`] score one text; [`figures`] has means and rounding.
-//! - [`benchmark`] says which check a benchmark has, and its limits; [`scorer`] scores the answers of an accuracy log; [`gate`] judges.
-//! - [`files`] has the texts of the files of a scored run.
+//! - [`benchmark`] has each benchmark's checks and limits; [`scorer`] scores the answers of an accuracy log; [`gate`] compares with limits.
+//! - [`files`] has the file contents for a scored run.
 //! - [`mmlu`] has the prompts, the letters and the figures of MMLU.
 //!
 //! Deliberately absent: code that a model wrote is extracted and never run, and the symbolic grading of mathematics.

@@ -3,7 +3,7 @@
 /// The type of the numbers in the `data` of a log, little-endian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Element {
-    /// 32 bits: what MLPerf's run scripts and Benchwright write.
+    /// 32-bit integers: the type that MLPerf's run scripts and Benchwright write.
     #[default]
     Int32,
     /// 64 bits.
@@ -34,7 +34,7 @@ impl Element {
 /// Why the data of an answer are no token ids.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TokenError {
-    /// The length is none of whole numbers.
+    /// The length is not a multiple of the element size.
     #[error("has {bytes} bytes, which is no multiple of {size}; give the type of its numbers: int32, int64 or float")]
     Length {
         /// Of the data.
@@ -54,7 +54,7 @@ pub enum TokenError {
     },
 }
 
-/// The token ids of an answer; without data there are none. An id above that of a `u32`, which no vocabulary has, becomes its largest.
+/// The token ids of an answer; empty without data. An id above `u32::MAX`, which no vocabulary has, becomes `u32::MAX`.
 ///
 /// # Errors
 /// The length does not fit the type, or a number is negative or none.
@@ -70,7 +70,7 @@ pub fn token_ids(data: &[u8], element: Element) -> Result<Vec<u32>, TokenError> 
         _ => f64::NAN,
     };
     let id = |(position, bytes): (usize, &[u8])| match number(bytes) {
-        // The cast holds larger numbers to the largest id.
+        // The cast saturates.
         number if number >= 0.0 => Ok(number as u32),
         number => Err(TokenError::Number { number, position }),
     };

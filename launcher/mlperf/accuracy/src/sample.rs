@@ -10,18 +10,18 @@ use crate::{
     rouge,
 };
 
-/// What was expected of a sample.
+/// The expected answer to a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// The text of the reference; empty where it is missing.
     pub text: String,
-    /// Which kind of row it is, where the data set says so.
+    /// The kind of the row, if the data set contains it.
     pub kind: String,
     /// Whether the data set has no row with the label of this sample.
     pub is_missing: bool,
 }
 
-/// The score of a sample, a line of the file of scores.
+/// The score of a sample: one line in the score file.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampleScore {
@@ -31,7 +31,7 @@ pub struct SampleScore {
     pub qsl_idx: u64,
     /// Ids of the answer, before decoding, special tokens included; absent: they are not known.
     pub tokens: Option<u64>,
-    /// Which kind of row it is, where the data set says so.
+    /// The kind of the row, if the data set contains it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dataset: String,
     /// Code points of the answer, its sentences joined by newlines; absent where it is not split into sentences.
@@ -61,7 +61,7 @@ pub enum Figures {
         #[serde(rename = "rougeLsum", skip_serializing_if = "Option::is_none")]
         rouge_lsum: Option<f64>,
     },
-    /// The one of llama3.1-405b.
+    /// The figure of llama3.1-405b.
     RougeL {
         /// The F-measure, times 100.
         #[serde(rename = "rougeL")]
@@ -76,12 +76,12 @@ pub enum Figures {
     Answer {
         /// Whether it is right.
         correct: bool,
-        /// The answer as read; absent: there is none in the text.
+        /// The extracted answer; absent: the text contains none.
         extracted: Option<String>,
     },
     /// A program that is not run.
     Program {
-        /// As the model wrote it; absent: there is none in the text.
+        /// The answer as the model wrote it; absent: the text contains none.
         extracted: Option<String>,
     },
 }
@@ -92,8 +92,8 @@ pub fn joined(text: &str, punkt: &Punkt) -> String {
     punkt.sentences(strip(text)).join("\n")
 }
 
-/// The figures of an answer, and its length in code points where it was split into sentences. Without Punkt's tables ROUGE-Lsum, the
-/// length and the exact matches of llama3.1-405b are not computed; the rest does not depend on them.
+/// The figures of an answer, and its length in code points if it was split into sentences. Without Punkt's tables, ROUGE-Lsum, the length
+/// and the exact matches of llama3.1-405b are not computed; other figures do not depend on the tables.
 pub fn score(
     benchmark: Benchmark,
     check: Check,
@@ -125,7 +125,7 @@ pub fn score(
     (figures, characters)
 }
 
-/// The figures of an answer that is not split into sentences; `None`: its check does so.
+/// The figures of an answer that is not split into sentences; `None`: its check splits it.
 fn compared(benchmark: Benchmark, check: Check, text: &str, expected: &str) -> Option<Figures> {
     let is_gpt_oss = benchmark == Benchmark::GptOss120b;
     let figures = match check {

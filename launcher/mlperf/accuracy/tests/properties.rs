@@ -1,4 +1,4 @@
-//! What holds for every text, and that no input makes the crate panic.
+//! Properties of every text; and no input makes the crate panic.
 
 use accuracy::{
     answers::{

@@ -1,7 +1,7 @@
-//! MLPerf LoadGen's semantics: which samples are issued in which order at which times, what the latencies come to, and what
-//! stands in the logs. Compatible with LoadGen 6.0.17 to the bit; official submissions need MLCommons' own build.
+//! MLPerf LoadGen's semantics: which samples are issued when and in which order, the figures from their latencies, and the content of the
+//! logs. Compatible with LoadGen 6.0.17 to the bit; official submissions need MLCommons' own build.
 //!
-//! Pure. The engine issues the [`phases`], `analysis::loadgen` makes logs and verdicts from its records.
+//! Pure. The engine issues the [`phases`]; `analysis::loadgen` derives logs and verdicts from its records.
 
 pub mod logs;
 pub mod peak;

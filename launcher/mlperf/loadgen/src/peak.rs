@@ -1,15 +1,15 @@
 //! Peak: the search of FindPeakPerformance for the highest rate that meets the limits of the Server scenario.
 //!
-//! Each trial is a performance phase of its own. The search is a function of the trials so far, so that a run and its logs
-//! cannot disagree. Only the limits decide: durations, counts and early stopping are not asked.
+//! Each trial is a performance phase of its own. The search is a function of the previous trials, so that a run and its logs agree. Only
+//! the limits decide, not durations, counts or early stopping.
 
 use workload_profiles::loadgen::Settings;
 
 use super::logs::number::fixed;
 
-/// What LoadGen says to another scenario, which then runs nothing.
+/// LoadGen's message for another scenario, which then runs nothing.
 pub const SERVER_ONLY: &str = "Finding peak performance is only supported in Server scenarios.";
-/// The most trials. With a step of 1 the rate has then grown beyond what a number holds; LoadGen has no bound.
+/// Maximum trials. With a step of 1 the rate would exceed the range of numbers; LoadGen has no bound.
 const MOST_TRIALS: usize = 2_000;
 
 /// A trial at a rate, in queries per second.
@@ -41,7 +41,7 @@ pub struct Tried {
     pub met: bool,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     Run(Trial),
@@ -75,7 +75,7 @@ impl Trial {
     }
 }
 
-/// What comes after these trials.
+/// The next step after these trials.
 pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
     let Some(last) = tried.last() else {
         return Next::Run(Trial::Base { rate: settings.server_target_qps });
@@ -95,7 +95,7 @@ pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
     let too_high = tried.iter().filter(|it| !it.met).map(|it| it.trial.rate());
     let upper = too_high.fold(f64::INFINITY, f64::min);
     let middle = Trial::Middle { lower, upper };
-    // Between doubles that are next to each other there is no middle, whatever precision is asked.
+    // Adjacent doubles have no middle, whatever the requested precision is.
     let between = lower < middle.rate() && middle.rate() < upper;
     // LoadGen keeps the decimals in eight bits.
     let scale = 10_f64.powi(i32::from(settings.server_find_peak_qps_decimals_of_precision as u8));
@@ -103,17 +103,17 @@ pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
     if apart && between { Next::Run(middle) } else { found }
 }
 
-/// What is logged when a rate that is too high was found: after the last boundary trial.
+/// The logged text after the last boundary trial, which found a rate that is too high.
 pub fn boundaries_text(lower: f64, upper: f64) -> String {
     format!("FindPeakPerformance: Found boundaries: [{}, {})", fixed(lower, 6), fixed(upper, 6))
 }
 
-/// What is logged at the end.
+/// The logged text at the end.
 pub fn found_text(rate: f64) -> String {
     format!("FindPeakPerformance: Found peak performance field: {}", fixed(rate, 6))
 }
 
-/// What is logged when the rate of the settings is too high; an error.
+/// The logged text if the rate in the settings is too high; an error.
 pub fn base_fails_text(advice: &str) -> String {
     format!("FindPeakPerformance: Initial lower bound does not satisfy performance constraints, msg: {advice}")
 }

@@ -1,4 +1,4 @@
-//! Counters of a phase that runs, from which its verdict is predicted.
+//! Counters of a running phase, for the forecast of its verdict.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,7 +13,7 @@ use crate::{
 };
 use measurement::record::RequestRecord;
 
-/// The counters are not read at one instant: they may differ by a sample.
+/// The counters are not read atomically: they may differ by one sample.
 #[derive(Debug, Default)]
 pub(super) struct PhaseProgress {
     completed: AtomicU64,

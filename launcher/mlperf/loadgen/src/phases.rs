@@ -23,22 +23,22 @@ use measurement::{
 /// A phase before it is issued, and its progress while it is issued. Request i of its stage is sample i of the phase.
 #[derive(Debug)]
 pub struct PlannedPhase {
-    /// What it issues.
+    /// The queries that it issues.
     pub queries: PhaseQueries,
     scenario: Scenario,
     /// Limits of single samples in a performance phase.
     limits: Option<SampleLimits>,
-    /// What ends a performance phase; `None` for an accuracy phase, which issues all its queries.
+    /// The rules that end a performance phase; `None` for an accuracy phase, which issues all its queries.
     rules: Option<PhaseEndRules>,
     progress: PhaseProgress,
-    /// Samples of the whole library.
+    /// Number of samples in the whole library.
     row_count: u64,
     max_concurrency: Option<u32>,
     batch_size: Option<u32>,
 }
 
 impl PlannedPhase {
-    /// What has completed so far, from which the verdict is predicted.
+    /// The completions so far, for the forecast of the verdict.
     pub fn so_far(&self) -> SoFar {
         self.progress.so_far(&self.queries)
     }
@@ -104,15 +104,15 @@ impl Phase for PlannedPhase {
     }
 }
 
-/// The place of a request's sample in its phase. Every request number is below the number of samples.
+/// The position of a request's sample in its phase. Every request number is below the number of samples.
 fn place(request: u64) -> usize {
     usize::try_from(request).unwrap_or(usize::MAX)
 }
 
-/// The phases of a workload, one entry for each stage; `None` for a stage of another load.
+/// The phases of a workload, one entry per stage; `None` for a stage without a LoadGen phase.
 pub type PlannedPhases = Vec<Option<Arc<PlannedPhase>>>;
 
-/// Generates the queries of every phase of a workload. Each load has phases of its own, because they count what has completed.
+/// Generates the queries of every phase of a workload. Each load needs its own phases, because they count completions.
 ///
 /// # Errors
 /// The settings of a test give no query, or too many.

@@ -1,23 +1,23 @@
-//! Search: the highest rate of the Server scenario that meets its limits, without a good value to begin with. Short trials
-//! bracket it by doubling and narrow it by halving; a trial of full length confirms it, lower by a step each time it does not.
-//! Pure: what comes next is a function of the trials so far.
+//! Search: the highest rate of the Server scenario that meets its limits, without a good initial value. Short trials bracket the rate by
+//! doubling or halving, and bisect the bracket at its geometric mean. A trial of full length confirms the rate; each failed confirmation
+//! lowers it by one step. Pure: the next step is a function of the previous trials.
 //!
-//! LoadGen's own search, which needs a rate that is known to be good and makes every trial at full length, is
-//! [`peak`](super::peak).
+//! LoadGen's own search needs a rate that is known to be good, and runs every trial at full length. It is in [`peak`](super::peak).
 
 use workload_profiles::loadgen::Settings;
 
-/// The first rate where no better one is known, in queries per second.
+/// The default first rate, in queries per second.
 const START: f64 = 1.0;
-/// The lowest and the highest rate that are tried. With [`SHORT`], a search that ends at the lowest one takes about half an hour.
+/// The lowest and the highest rate to try. With [`SHORT`], a search that ends at the lowest rate takes about half an hour.
 const RANGE: (f64, f64) = (1.0 / 64.0, 1_048_576.0);
-/// The bracket is narrow enough when its upper end is not further above its lower one.
+/// The bracket is narrow enough when the ratio of its ends is at most this.
 const NARROW: f64 = 1.05;
-/// What a rate is multiplied by that was not confirmed.
+/// The factor for a rate that was not confirmed.
 const STEP_DOWN: f64 = 0.95;
-/// So often a rate is to be confirmed.
+/// Maximum number of confirmation trials.
 const CONFIRMATIONS: usize = 3;
-/// The shortest trial, in milliseconds, and its fewest queries. A rate at which these queries take longer than [`SLOW_SECONDS`] has fewer.
+/// The duration of the shortest trial in milliseconds, and its minimum of queries. At low rates, where these queries take longer than
+/// [`SLOW_SECONDS`], it has fewer queries.
 const SHORT: (u64, u64) = (15_000, 100);
 /// How long a short trial is to last at a low rate.
 const SLOW_SECONDS: f64 = 120.0;
@@ -33,20 +33,20 @@ pub struct Trial {
     pub full: bool,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     /// A trial.
     Run(Trial),
-    /// Nothing: the last trial confirmed its rate.
+    /// End: the last trial confirmed its rate.
     Confirmed(f64),
-    /// Nothing: no rate that was tried at full length met the limits.
+    /// End: no rate that was tried at full length met the limits.
     NotConfirmed,
-    /// Nothing: even the lowest rate does not meet the limits.
+    /// End: even the lowest rate does not meet the limits.
     TooSlow,
 }
 
-/// What comes after these trials, each with whether it met the limits. `start` is a guess to begin with.
+/// The next step after these trials, each with whether it met the limits. `start`: a guess for the first rate.
 pub fn next(start: Option<f64>, tried: &[(Trial, bool)]) -> Next {
     let full = || tried.iter().filter(|(trial, _)| trial.full);
     if let Some((last, met)) = full().next_back() {
@@ -69,14 +69,14 @@ pub fn next(start: Option<f64>, tried: &[(Trial, bool)]) -> Next {
     }
 }
 
-/// The settings of a trial: a short one is too short for a verdict, and only its limits are asked.
+/// The settings of a trial. A short trial is too short for a verdict; only its limits are checked.
 pub fn settings(of_test: &Settings, trial: Trial) -> Settings {
     let mut settings = Settings { server_target_qps: trial.rate, ..of_test.clone() };
     if !trial.full {
         settings.min_duration_ms = SHORT.0.min(of_test.min_duration_ms);
         let in_time = (trial.rate * SLOW_SECONDS).ceil() as u64;
         settings.min_query_count = in_time.clamp(FEWEST_QUERIES, SHORT.1).min(of_test.min_query_count);
-        // Whole passes would be no short trial.
+        // Whole passes would make the trial too long.
         settings.sample_concatenate_permutation = false;
         settings.performance_issue_unique = false;
         settings.accuracy_log_sampling_target = 0;
@@ -91,8 +91,8 @@ mod tests {
 
     use super::*;
 
-    /// The search for a server that meets its limits up to `short` queries per second for a short time, and up to `full` for
-    /// a long one: the trials, and how it ended.
+    /// The search for a server that meets its limits up to `short` queries per second in short trials, and up to `full` in long trials. Returns
+    /// the trials, and how the search ended.
     fn search(start: Option<f64>, short: f64, full: f64) -> (Vec<(Trial, bool)>, Next) {
         let mut tried = Vec::new();
         loop {

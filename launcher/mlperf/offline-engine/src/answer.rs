@@ -42,14 +42,14 @@ impl Answer {
         self.choices.iter().all(|it| it.finish.is_some())
     }
 
-    /// Notes a piece, and gives its chunk of a stream.
+    /// Records a piece, and returns its chunk of a stream.
     pub(crate) fn chunk(&mut self, index: usize, piece: &Piece) -> Bytes {
         self.count(index, piece);
         let choice = self.choice(index, &piece.text, &piece.ids, piece.finish);
         event(&self.object(json!([choice])))
     }
 
-    /// Notes a piece of an answer that goes as a whole.
+    /// Records a piece of an answer that is not streamed.
     pub(crate) fn keep(&mut self, index: usize, piece: Piece) {
         self.count(index, &piece);
         let choice = &mut self.choices[index];
@@ -71,7 +71,7 @@ impl Answer {
         event(&object)
     }
 
-    /// The whole answer.
+    /// The complete answer.
     pub(crate) fn whole(&self) -> Bytes {
         let choices =
             self.choices.iter().enumerate().map(|(index, it)| self.choice(index, &it.text, &it.ids, it.finish));

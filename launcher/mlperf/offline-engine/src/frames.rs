@@ -35,22 +35,22 @@ impl Finish {
     }
 }
 
-/// What the runner says of its engine.
+/// What the runner reports about its engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Facts {
     /// Name and version.
     pub(crate) engine: String,
-    /// The most tokens of prompt and answer together.
+    /// Maximum tokens of prompt and answer together.
     pub(crate) max_model_len: Option<u64>,
 }
 
-/// What the engine made of a request in one step.
+/// The engine's output for a request in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     /// When the step ended, by the clock of `clock::monotonic`, in nanoseconds.
     pub(crate) ended_ns: u64,
-    /// Why it is the last one; `None`: the answer goes on.
+    /// Why this is the last piece; `None`: the answer continues.
     pub(crate) finish: Option<Finish>,
     /// Length of the prompt.
     pub(crate) prompt_tokens: u32,
@@ -178,7 +178,7 @@ pub(crate) fn start(id: u64, streams: bool, fields: &str, ids: &[u32]) -> Vec<u8
     })
 }
 
-/// The frame that ends a request whose client has gone.
+/// The frame that aborts a request after its client has disconnected.
 pub(crate) fn abort(id: u64) -> Vec<u8> {
     frame(ABORT, |content| content.extend(id.to_le_bytes()))
 }

@@ -1,8 +1,8 @@
-//! [I/O] vLLM's LLM class behind an endpoint of completions: the engine without the server of its API.
+//! [I/O] vLLM's LLM class behind a completions endpoint: the engine without vLLM's API server.
 //!
-//! A process of Python loads the model once and works on what this endpoint hands it through a pipe, in `frames`. The endpoint
-//! is Rust's: what HTTP costs here is little and known, and the launcher, its records and its report stay as they are. `request` reads a body,
-//! `answer` writes what vLLM's API would, `runner` owns the process.
+//! A Python process loads the model once. The endpoint passes requests to it through a pipe, in `frames`. The endpoint is written in Rust,
+//! so the cost of HTTP is small and known, and the launcher, its records and its report do not change. `request` reads a body, `answer`
+//! writes the same JSON as vLLM's API, `runner` owns the process.
 
 mod answer;
 mod frames;
@@ -28,19 +28,19 @@ use tracing::{debug, info, warn};
 use answer::{Answer, DONE};
 use runner::{Event, Requests, Runner, Running};
 
-/// The longest body that is read: an Offline test in one request.
+/// Maximum size of a body: an Offline test in one request.
 const MAX_BODY: usize = 256 << 20;
 /// How long to wait after a connection that could not be accepted.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// What an endpoint is started with.
+/// The settings of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Python, with vLLM among its packages.
     pub python: OsString,
-    /// The arguments of `vllm serve`, those for address and port aside.
+    /// The arguments of `vllm serve`, except address and port.
     pub arguments: Vec<OsString>,
-    /// The name under which the model is served.
+    /// The name of the served model.
     pub model: String,
 }
 
@@ -67,10 +67,10 @@ pub enum OfflineEngineError {
         /// The cause.
         cause: io::Error,
     },
-    /// The runner speaks another version.
+    /// The runner uses another protocol version.
     #[error("the runner speaks version {0} of the frames, and the endpoint version {VERSION}", VERSION = frames::VERSION)]
     Version(u16),
-    /// The runner sent what is no frame.
+    /// The runner sent an invalid frame.
     #[error("{0}")]
     Frame(String),
 }
@@ -83,7 +83,7 @@ impl From<frames::FrameError> for OfflineEngineError {
 
 type Answered = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 struct Endpoint {
     requests: Requests,
@@ -94,7 +94,7 @@ struct Endpoint {
 /// Starts the engine and serves it until `shutdown` is there. `/health` answers 503 until the model is loaded.
 ///
 /// # Errors
-/// The engine cannot be started, or has ended by itself.
+/// The engine cannot be started, or has exited.
 pub async fn serve(
     options: Options,
     listener: TcpListener,
@@ -131,7 +131,7 @@ async fn accept(listener: &TcpListener, endpoint: &Arc<Endpoint>) {
                 continue;
             }
         };
-        // A token leaves when it is there. It fails only where the client has gone.
+        // Each token is sent immediately. This only fails if the client has disconnected.
         let _ = stream.set_nodelay(true);
         let endpoint = Arc::clone(endpoint);
         tokio::spawn(async move {
@@ -190,7 +190,7 @@ impl Endpoint {
         let id = format!("cmpl-{}", running.id());
         let mut answer = Answer::new(&request, id, clock::now().as_second());
         if request.streams {
-            // What the engine refuses is an error of the request, and no stream.
+            // If the engine refuses a request, the answer is an error instead of a stream.
             return match running.next().await {
                 Some(Event::Failed { why, refused }) => failed(&why, refused),
                 first => streamed(Streaming { answer, running, first, usage: request.usage, left: Left::Pieces }),
@@ -211,7 +211,7 @@ impl Endpoint {
     }
 }
 
-/// A stream, and what it still has to send.
+/// A stream, and the data that it still has to send.
 struct Streaming {
     answer: Answer,
     running: Running,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What a body asks for.
+/// The content of a request body.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Request {
     pub(crate) prompts: Vec<Prompt>,
@@ -65,7 +65,7 @@ enum Prompts {
     Texts(Vec<String>),
 }
 
-/// Fields of the API that the LLM class does not have, with what the launcher says of them.
+/// API fields that the LLM class does not support, each with the launcher's error text.
 const REFUSED: [(&str, &str); 5] = [
     ("echo", "answers have no prompts"),
     ("logprobs", "answers have no log probabilities"),
@@ -77,7 +77,7 @@ const REFUSED: [(&str, &str); 5] = [
 /// Reads a body.
 ///
 /// # Errors
-/// The body is no JSON object with a prompt, or asks for what is not here.
+/// The body is not a JSON object with a prompt, or requests an unsupported feature.
 pub(crate) fn read(body: &[u8]) -> Result<Request, String> {
     let Body { prompt, model, stream, stream_options, return_token_ids, mut fields } =
         serde_json::from_slice(body).map_err(|error| format!("the body is no request of completions: {error}"))?;

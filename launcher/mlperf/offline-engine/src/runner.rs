@@ -1,4 +1,4 @@
-//! [I/O] The process of the runner: its pipes, and who waits for which answer.
+//! [I/O] The runner process: its pipes, and which request waits for which answer.
 
 use std::{
     collections::HashMap,
@@ -30,12 +30,12 @@ const READ_BYTES: usize = 256 << 10;
 /// How long the runner may take to end once its pipe is closed.
 const END: Duration = Duration::from_secs(10);
 
-/// What becomes of one choice of an answer.
+/// An event in one choice of an answer.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The index of the choice, and what the engine made of it.
+    /// The index of the choice, and the engine's output.
     Piece(usize, Piece),
-    /// The engine refused the request, or has ended. Nothing follows.
+    /// The engine refused the request, or has exited. No further events follow.
     Failed { why: String, refused: bool },
 }
 
@@ -49,7 +49,7 @@ struct Shared {
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
     waiting: Mutex<Waiting>,
     next: AtomicU64,
-    /// What the runner said once the model was loaded.
+    /// The runner's report after loading the model.
     ready: watch::Sender<Option<Facts>>,
     delay: Mutex<Delay>,
 }
@@ -84,7 +84,7 @@ impl Delay {
     }
 }
 
-/// The events of one request. Dropping it ends what the engine still works on for it.
+/// The events of one request. Dropping it aborts the engine's work on the request.
 #[derive(Debug)]
 pub(crate) struct Running {
     requests: Requests,
@@ -109,7 +109,7 @@ impl Drop for Running {
         let mut waiting = self.requests.0.waiting();
         for id in &self.ids {
             if waiting.by_id.remove(id).is_some() {
-                // Where the engine has ended there is nothing to end.
+                // If the engine has exited, there is nothing to abort.
                 let _ = self.requests.0.outgoing.send(frames::abort(*id));
             }
         }
@@ -123,7 +123,7 @@ impl Shared {
 }
 
 impl Requests {
-    /// What the engine is, once it is ready.
+    /// The facts about the engine, once it is ready.
     pub(crate) fn facts(&self) -> Option<Facts> {
         self.0.ready.borrow().clone()
     }
@@ -148,7 +148,7 @@ impl Requests {
                 super::request::Prompt::Ids(ids) => ids.as_slice(),
                 super::request::Prompt::Text(_) => &[],
             };
-            // Where the runner has ended, its end answers what waits.
+            // If the runner has exited, all waiting requests are answered with that error.
             let _ = self.0.outgoing.send(frames::start(*id, request.streams, &request.fields(prompt), token_ids));
         }
         drop(waiting);
@@ -180,7 +180,7 @@ impl Requests {
         }
     }
 
-    /// Answers everything that waits, and all that comes.
+    /// Answers all waiting and all future requests with an error.
     fn end(&self, why: &str) {
         let mut waiting = self.0.waiting();
         waiting.ended = Some(why.to_owned());
@@ -201,7 +201,7 @@ impl Runner {
     /// Starts Python with the arguments of `vllm serve`. Needs a runtime.
     ///
     /// # Errors
-    /// There is no such program.
+    /// The program does not exist.
     pub(crate) fn start(python: &OsString, arguments: &[OsString]) -> Result<Runner, OfflineEngineError> {
         let no_start = |cause| OfflineEngineError::Start { program: python.clone(), cause };
         let mut child = Command::new(python)
@@ -227,10 +227,10 @@ impl Runner {
         Ok(Runner { requests, child, stdout })
     }
 
-    /// Passes on what the runner says, until it ends. Then all requests fail.
+    /// Forwards the runner's output until it exits. Then all requests fail.
     ///
     /// # Errors
-    /// It ended, or said what cannot be read.
+    /// The runner exited, or sent an invalid message.
     pub(crate) async fn serve(&mut self) -> OfflineEngineError {
         let error = match self.read().await {
             Ok(()) => match self.child.wait().await {
@@ -258,7 +258,7 @@ impl Runner {
         }
     }
 
-    /// Asks the runner to end, and kills it where it does not.
+    /// Asks the runner to exit, and kills it if it does not.
     pub(crate) async fn stop(mut self) {
         self.requests.end("the endpoint is being stopped");
         // An empty frame closes the pipe: the runner ends with it.
@@ -270,7 +270,7 @@ impl Runner {
     }
 }
 
-/// Writes frames until there are none to come, or an empty one comes.
+/// Writes frames until the sender closes, or until an empty frame.
 async fn write(mut stdin: ChildStdin, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(frame) = frames.recv().await.filter(|it| !it.is_empty()) {
         if let Err(error) = stdin.write_all(&frame).await {

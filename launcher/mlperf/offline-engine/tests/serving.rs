@@ -1,4 +1,4 @@
-//! The endpoint with a real process of Python and a stand-in for vLLM (`tests/fake`), which has vLLM's call signatures.
+//! The endpoint with a real Python process and a fake vLLM (`tests/fake`), which has vLLM's call signatures.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ struct Serving {
     folder: tempfile::TempDir,
 }
 
-/// A program that runs Python with the stand-in, and keeps what it writes to stderr.
+/// A program that runs Python with the fake, and keeps its stderr.
 fn python(folder: &Path, environment: &str) -> PathBuf {
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake");
     let (path, log) = (folder.join("python"), folder.join("log"));
@@ -48,7 +48,7 @@ impl Serving {
         let shutdown = async {
             let _ = shutdown.await;
         };
-        // Another test may have set it.
+        // Another test may already have set it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let ended = tokio::spawn(offline_engine::serve(options, listener, shutdown));
         Serving { url, client: Client::builder().no_proxy().build().unwrap(), end: Some(end), ended, folder }
@@ -116,7 +116,7 @@ async fn a_stream_has_a_chunk_for_each_step_of_the_engine() {
     assert_eq!(ids, [&json!([3]), &json!([4]), &json!([5])]);
     assert_eq!(events[2]["choices"][0]["finish_reason"], "length");
     assert_eq!(events[3]["usage"], json!({"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": 6}));
-    // What was written, and what the model's own configuration says of sampling.
+    // The output, and the sampling defaults from the model's own configuration.
     let log = serving.log();
     assert!(log.contains("fake: loading m [('enforce_eager', True), ('max_model_len', 100)]"), "{log}");
     assert!(log.contains(" 0.5 DELTA"), "{log}");
@@ -159,7 +159,7 @@ async fn what_the_engine_refuses_is_an_error_of_its_request() {
     assert!(status == StatusCode::NOT_FOUND && text.contains("`other` does not exist"), "{text}");
     let (status, text) = serving.get("/v1/chat/completions").await;
     assert!(status == StatusCode::NOT_FOUND && text.contains("set the api of the profile to completions"), "{text}");
-    // The engine goes on.
+    // The engine still works.
     assert_eq!(serving.post(&json!({"prompt": [1], "max_tokens": 1})).await.0, StatusCode::OK);
     serving.end().await.unwrap();
 }

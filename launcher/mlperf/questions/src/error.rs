@@ -6,7 +6,7 @@ use data_sets::DataSetError;
 use prompts::tokenizer_file::TokenizerFileError;
 use workload_profiles::workload::Questions;
 
-/// The most names that a message lists.
+/// Maximum names that a message lists.
 const MAX_LISTED: usize = 60;
 
 /// Why questions cannot be asked. The message contains the cause, which is therefore no `source`.
@@ -34,11 +34,11 @@ pub enum QuestionsError {
         split: &'static str,
         /// The files that were looked for.
         wanted: String,
-        /// What is in the folder.
+        /// The content of the folder.
         found: String,
         remedy: &'static str,
     },
-    /// Examples are to be shown, and the data is one file.
+    /// Examples are required, but the data is a single file.
     #[error("shots is {shots}, and {path} is one file without examples; name a file or a folder with them in examples, or set shots to 0", path = path.display())]
     NoExamples { path: PathBuf, shots: u32 },
     /// Subjects have too few examples.
@@ -52,7 +52,7 @@ pub enum QuestionsError {
     /// The profile names subjects that the data lack.
     #[error("subjects has {unknown}, of which {path} has no question; it has {known}", path = path.display())]
     UnknownSubjects { path: PathBuf, unknown: String, known: String },
-    /// A file that is no text cannot be read, or a row of it is no question.
+    /// A file is binary and cannot be read, or one of its rows is not a question.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
     /// The tokenizer that counts the lengths of prompts cannot be used.
@@ -64,7 +64,7 @@ pub enum QuestionsError {
 }
 
 impl QuestionsError {
-    /// The error without words of the file. `None`: the message has none.
+    /// The error without text from the file. `None`: the message contains none.
     pub fn without_words(&self) -> Option<String> {
         match self {
             QuestionsError::Wrong { path, at, what: _ } => {

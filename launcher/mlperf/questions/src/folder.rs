@@ -15,16 +15,16 @@ use super::error::{QuestionsError, listed};
 
 /// The ends of names of files with questions.
 const EXTENSIONS: [&str; 5] = ["parquet", "jsonl", "ndjson", "json", "csv"];
-/// Folders whose files belong to no subject of their own.
+/// Folders that do not name a subject.
 const NOT_SUBJECTS: [&str; 7] = ["all", "data", "test", "val", "validation", "dev", "auxiliary_train"];
-/// The most entries of a folder that are looked at.
+/// Maximum entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 100_000;
 
 /// A file of a split.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// The subject that the name of the file or its folder says.
+    /// The subject in the name of the file or its folder.
     pub(super) subject: Option<String>,
 }
 
@@ -108,7 +108,7 @@ fn of_subjects(folder: &Path, split: Split) -> Result<Vec<Found>, QuestionsError
     Ok(all)
 }
 
-/// What is in a folder, by name; nothing where it is none.
+/// The entries of a folder, by name; empty if it is not a folder.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, QuestionsError> {
     if !folder.is_dir() {
         return Ok(Vec::new());

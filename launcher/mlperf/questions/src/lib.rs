@@ -1,4 +1,4 @@
-//! [I/O] Reads multiple-choice questions in the forms in which MMLU is distributed, and chooses those that are asked.
+//! [I/O] Reads multiple-choice questions in the formats in which MMLU is distributed, and selects the questions to send.
 //!
 //! `folder` finds the files of a split, `rows` reads a file, `set` holds the questions and writes their prompts. A message names the file
 //! and the row.
@@ -26,21 +26,21 @@ use prompts::{token_count::TokenCount, tokenizer_file};
 use rows::{MAX_BYTES, Row};
 pub use set::{Asked, QuestionSet, format};
 
-/// Questions, and the files that they come from.
+/// Questions, and their source files.
 #[derive(Debug, Default)]
 pub struct ReadQuestions {
     /// `None`: the requests have another source.
     pub set: Option<QuestionSet>,
     /// Each file, with its digest.
     pub files: Vec<FileDigest>,
-    /// Subjects in no table of domains, and examples that are left out.
+    /// Subjects that no table of domains contains, and examples that are left out.
     pub notices: Vec<Notice>,
 }
 
 /// Reads the questions of a workload; none if its requests have another source.
 ///
 /// # Errors
-/// A file cannot be read or is no file of questions, or the questions that are to be asked or shown are not there.
+/// A file cannot be read or contains no valid questions, or the selected questions or the required examples are missing.
 pub fn read(workload: &Workload) -> Result<ReadQuestions, QuestionsError> {
     let RequestSource::Questions(questions) = &workload.requests else { return Ok(ReadQuestions::default()) };
     let mut files = Vec::new();
@@ -98,8 +98,8 @@ fn rows_of(
     Ok(all)
 }
 
-/// The questions that are asked: those of the subjects of the profile, and of each subject its share of the limit. In the order of the
-/// data, each with its place there.
+/// The selected questions: the profile's subjects, and each subject's share of the limit. In the order of the data, each with its position
+/// there.
 fn chosen(all: Vec<Row>, questions: &Questions) -> Result<Vec<(u64, Row)>, QuestionsError> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -131,7 +131,7 @@ fn chosen(all: Vec<Row>, questions: &Questions) -> Result<Vec<(u64, Row)>, Quest
     Ok((0_u64..).zip(all).filter(|(_, row)| takes(row)).collect())
 }
 
-/// The examples of each subject that is asked.
+/// The examples of each selected subject.
 fn examples(
     questions: &Questions,
     shots: u32,

@@ -1,4 +1,4 @@
-//! [I/O] Reads the questions of one file. Its content says which format it has, and not its name.
+//! [I/O] Reads the questions of one file. Its content, not its name, determines the format.
 
 use files::{file_digest::FileDigest, user_file};
 use std::{
@@ -13,12 +13,12 @@ use workload_profiles::workload::Questions;
 use super::QuestionsError;
 use data_sets::columns::read_columns;
 
-/// The most bytes of all files of a split: three times MMLU's largest one.
+/// Maximum bytes of all files in a split: three times MMLU's largest split.
 pub(super) const MAX_BYTES: u64 = 512 << 20;
-/// What files begin with that are no text: Parquet, gzip, zstd, bzip2, xz, zip, a pickle. A data set may have these forms too.
+/// First bytes of files that are not text: Parquet, gzip, zstd, bzip2, xz, zip, a pickle. A data set may have these formats too.
 const MARKS: [&[u8]; 7] = [b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zX", b"PK\x03\x04", b"\x80"];
 const LONGEST_MARK: u64 = 4;
-/// The columns that are read of such a file, each by the names that it may have.
+/// The columns to read from such a file, each with its possible names.
 const COLUMNS: [[&str; 2]; 9] = [
     [QUESTION, "Question"],
     [SUBJECT, "Subject"],
@@ -39,9 +39,9 @@ const QUESTION: &str = "question";
 const SUBJECT: &str = "subject";
 const CHOICES: &str = "choices";
 const ANSWER: &str = "answer";
-/// The subject of a question that has none, as those for training.
+/// The subject of a question without one, such as questions for training.
 const NO_SUBJECT: &str = "auxiliary_train";
-/// The most characters of a value in a message.
+/// Maximum characters of a value in a message.
 const MAX_SHOWN: usize = 40;
 
 /// A question with its subject.
@@ -51,7 +51,7 @@ pub(super) struct Row {
     pub(super) question: Question,
 }
 
-/// Appends the questions of a file of at most `most` bytes. `subject`: that of questions which do not say theirs.
+/// Appends the questions of a file of at most `most` bytes. `subject`: the subject of questions that do not name one.
 pub(super) fn read(
     path: &Path,
     subject: Option<&str>,
@@ -97,7 +97,7 @@ pub(super) fn read(
     Ok(FileDigest::from_bytes(path, &bytes))
 }
 
-/// Reads the rows of a file, whose path stands in messages.
+/// Reads the rows of a file. Messages contain its path.
 struct Reader<'a> {
     path: &'a Path,
     subject: Option<&'a str>,
@@ -128,8 +128,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Values separated by commas: behind a line with the names of the columns, or as the authors have them, without one: question, four
-    /// choices, letter.
+    /// Comma-separated values: with a header line, or in the authors' form without one: question, four choices, letter.
     fn csv(&self, text: &str, all: &mut Vec<Row>) -> Result<(), QuestionsError> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
         let mut names: Option<Vec<String>> = None;
@@ -184,7 +183,7 @@ impl Reader<'_> {
     }
 }
 
-/// A row as a question; else what is wrong with it, and the remedy.
+/// A row as a question; `Err`: what is wrong with it, and the remedy.
 fn question(row: Value, subject: Option<&str>) -> Result<Row, String> {
     let Value::Object(mut row) = row else { return Err("is no object; write one for each question".to_owned()) };
     if let Some(Value::Object(inner)) = row.get_mut(WRAPPER) {
@@ -235,7 +234,7 @@ fn choices(fields: &mut Map<String, Value>) -> Result<[String; 4], String> {
     })
 }
 
-/// A choice. Some files have numbers for those that are numbers.
+/// A choice. In some files, choices that are numbers are not texts.
 fn text_of(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),

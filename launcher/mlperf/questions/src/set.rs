@@ -1,4 +1,4 @@
-//! The questions that are asked, and their prompts. Pure.
+//! The selected questions, and their prompts. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use workload_profiles::workload::{QuestionFormat, Questions};
 use super::rows::Row;
 use prompts::{source::PromptSource, token_count::TokenCount};
 
-/// The questions that are asked, in their order: question i is request i of a stage.
+/// The selected questions, in order: question i is request i of a stage.
 #[derive(Debug, Default)]
 pub struct QuestionSet {
     subjects: Vec<Subject>,
@@ -33,7 +33,7 @@ struct Stored {
     question: Question,
 }
 
-/// A question that is asked.
+/// A selected question.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Its place in the data, from 0.
@@ -69,8 +69,8 @@ impl QuestionSet {
         }
     }
 
-    /// Leaves out examples, the last ones first, where a prompt would have more than this number of tokens. They are counted text by text,
-    /// which gives rather too many than too few. Returns the number of questions that have fewer examples then.
+    /// Removes examples, the last ones first, from prompts with more than this number of tokens. Tokens are counted text by text, which tends
+    /// to overestimate. Returns the number of questions with fewer examples.
     pub(super) fn fit(&mut self, most: u32, tokens: &TokenCount) -> u64 {
         let of_example = |it: &Question| u64::from(tokens.count(&mmlu::example(self.format, it)));
         let lengths: Vec<Vec<u64>> =
@@ -95,7 +95,7 @@ impl QuestionSet {
         self.asked.len() as u64
     }
 
-    /// Whether there is none.
+    /// Whether there are no questions.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty()
     }
@@ -105,7 +105,7 @@ impl QuestionSet {
         self.subjects.iter().map(|it| it.name.as_str())
     }
 
-    /// All questions, in the order in which they are asked.
+    /// All questions, in the order in which they are sent.
     pub fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
         self.asked.iter().map(|it| Asked {
             index: it.index,

@@ -1,4 +1,4 @@
-//! MMLU in five forms, as questions that are asked.
+//! MMLU in five formats, read as selected questions.
 //!
 //! `DATASET_FIXTURES=DIR cargo test -p questions --test dataset_fixtures` compares with any folder of that layout in place of the project's own;
 //! either way it says on stderr how many questions it compared.
@@ -28,7 +28,7 @@ fn fixtures() -> PathBuf {
     }
 }
 
-/// Past the test harness, which keeps what a passing test prints.
+/// Bypasses the test harness, which hides the output of passing tests.
 fn say(text: &str) {
     writeln!(io::stderr().lock(), "{text}").unwrap();
 }
@@ -43,7 +43,7 @@ fn read(data: &Path, split: &str, shots: u32) -> Result<QuestionSet, String> {
     questions::read(&workload).map(|it| it.set.unwrap()).map_err(|it| it.to_string())
 }
 
-/// The rows of a file with what is expected, each with its subject.
+/// The rows of a file with the expected values, each with its subject.
 fn expected(name: &str) -> Vec<(String, Question)> {
     let text = fs::read_to_string(fixtures().join("mmlu").join(name)).unwrap();
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
@@ -57,7 +57,7 @@ fn expected(name: &str) -> Vec<(String, Question)> {
     rows.iter().map(row).collect()
 }
 
-/// The questions of a form are the expected ones of its subjects, with these examples.
+/// Checks that the questions in a format equal the expected ones of its subjects, with these examples.
 fn assert_same(data: &Path, split: &str, shots: u32, expected: &[(String, Question)]) {
     let set = read(data, split, shots).unwrap();
     let dev: BTreeMap<String, Vec<Question>> =

@@ -13,18 +13,18 @@ use serde_json::Value;
 const MAX_LINE: u64 = 4 << 20;
 /// The most different keys. LoadGen has about 150.
 const MAX_KEYS: usize = 2_000;
-/// The longest key and the longest text that are kept, in bytes; a longer one is none that a rule asks for.
+/// Maximum length of keys and texts, in bytes; no rule reads longer ones.
 const MAX_KEY: usize = 256;
 const MAX_TEXT: usize = 16 << 10;
 const MARKER: &str = ":::MLLOG";
 
-/// What a detail log says.
+/// The content of a detail log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DetailLog {
     values: HashMap<String, Value>,
     /// The first line has no marker.
     pub(super) unmarked: bool,
-    /// The first line that is no JSON, and what is wrong with it.
+    /// The first line that is not valid JSON, and its error.
     pub(super) bad_line: Option<(u64, String)>,
     /// Lines that are errors.
     pub(super) errors: u64,
@@ -104,7 +104,7 @@ impl DetailLog {
         if self.values.len() == MAX_KEYS {
             return Err(LogError::TooManyKeys);
         }
-        // No rule asks for a list, or for a long text.
+        // No rule reads a list, or a long text.
         let value = match entry.value {
             Value::Array(_) | Value::Object(_) => Value::Null,
             Value::String(text) if text.len() > MAX_TEXT => Value::Null,
@@ -153,7 +153,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What Python reads and JSON does not have.
+/// Values that Python accepts and JSON does not.
 const NO_JSON: [&str; 3] = ["Infinity", "-Infinity", "NaN"];
 
 fn entry(json: &str) -> serde_json::Result<Entry> {

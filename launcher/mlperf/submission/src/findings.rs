@@ -1,4 +1,4 @@
-//! Findings: what a check has to say, a line each. Pure.
+//! Findings: the results of a check, one line each. Pure.
 
 use std::fmt::{self, Display};
 
@@ -6,23 +6,23 @@ use serde::Serialize;
 
 use super::rules::{Rule, Source};
 
-/// The most findings that are kept. Who has that many looks at the first.
+/// Maximum number of findings that are kept; further findings would not help the reader.
 const MAX_FINDINGS: usize = 1_000;
-/// The longest text of a finding, in characters: all keys of a description of a system have 850.
+/// Maximum length of a finding's text, in characters: all keys of a system description take 850.
 const MAX_TEXT: usize = 1_000;
 
 /// A rule that is not met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Which.
+    /// The rule that is broken.
     pub rule: Rule,
     /// The file or folder, from the root of the tree.
     pub file: String,
-    /// The key in it; empty: it is about the whole.
+    /// The key in the file; empty: the finding is about the whole file.
     pub key: String,
-    /// What is there.
+    /// What was found.
     pub found: String,
-    /// What should be.
+    /// What is required.
     pub wanted: String,
     /// What to do.
     pub remedy: &'static str,
@@ -39,7 +39,7 @@ impl Display for Finding {
     }
 }
 
-/// Findings about one file after the other.
+/// Findings, collected file by file.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     all: Vec<Finding>,
@@ -59,7 +59,7 @@ impl Findings {
         }
     }
 
-    /// Those about `file`.
+    /// Findings about `file`.
     pub(super) fn about<'a>(&'a mut self, file: &'a str) -> About<'a> {
         About { findings: self, file }
     }
@@ -85,7 +85,7 @@ impl About<'_> {
     }
 }
 
-/// What was measured of a benchmark in a scenario.
+/// The measured result of a benchmark in a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// closed, open or network, submitter and system.
@@ -102,7 +102,7 @@ pub struct Row {
     pub findings: usize,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The round that was checked for.
@@ -113,7 +113,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How many there are.
     pub count: usize,
-    /// What to know beside them: no errors.
+    /// Further notes, which are not errors.
     pub notes: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ use loadgen::logs::{
     test06::ElementType,
 };
 
-/// A test whose logs are written.
+/// A test with logs to write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     /// LoadGen's name.

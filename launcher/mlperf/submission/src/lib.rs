@@ -1,9 +1,9 @@
-//! Submissions to MLPerf Inference: the tree of files that its checker wants, made of finished LoadGen tests, and a
-//! check that is stricter than that checker.
+//! Submissions to MLPerf Inference: builds the file tree that MLPerf's checker requires from finished LoadGen tests, and checks it more
+//! strictly than that checker.
 //!
-//! Logs are read as their text has it, so that those of MLCommons' own LoadGen are taken as well as ours. What a run
-//! cannot know (accuracy scores, facts about system and weights) is taken from files and never made up. Deliberately
-//! absent: the endpoints layout, benchmarks that are no language models, figures of power.
+//! Only the text of the logs is read, so logs from MLCommons' own LoadGen work as well as ours. Facts that a run cannot know (accuracy
+//! scores, facts about system and weights) are read from files and never invented. Deliberately absent: the endpoints layout, benchmarks
+//! other than language models, power figures.
 
 pub mod build;
 pub mod check;

@@ -1,4 +1,4 @@
-//! Limits: what a round asks of each benchmark. Pure; one table.
+//! Limits: the requirements of a round for each benchmark. Pure; one table.
 //!
 //! The accuracy floors belong to the round v6.1; the rounds before it use the same. In v5.0, Interactive is no scenario: llama2-70b-interactive is
 //! a benchmark of its own, and every benchmark needs both Server and Offline.
@@ -16,25 +16,25 @@ pub(super) struct Benchmark {
     pub(super) other: &'static [&'static str],
     /// LoadGen's name; that of Interactive has `-interactive` behind it.
     pub(super) loadgen: &'static str,
-    /// In which rounds.
+    /// The rounds with this benchmark.
     rounds: &'static [Round],
-    /// What `system_type` has to hold.
+    /// The text that `system_type` has to contain.
     pub(super) category: &'static str,
     pub(super) required: &'static [ScenarioFolder],
-    /// Of these at least one is required in v6.1.
+    /// At least one of these is required in v6.1.
     pub(super) one_of: &'static [ScenarioFolder],
-    /// Samples of a performance run, and the least of an Offline query.
+    /// Samples of a performance run, and the minimum of an Offline query.
     pub(super) samples: u64,
     /// Samples of an accuracy run.
     pub(super) accuracy_samples: u64,
     /// Of the Server scenario.
     pub(super) server: Option<TokenLimits>,
     pub(super) interactive: Option<TokenLimits>,
-    /// The most of `effective_target_latency_ns`, in the Server scenario.
+    /// Maximum of `effective_target_latency_ns`, in the Server scenario.
     pub(super) target_latency_ns: u64,
     /// Never empty.
     pub(super) scores: &'static [Score],
-    /// Whether TEST06 is asked of it, and in which rounds.
+    /// The rounds that require TEST06 for it.
     test06: &'static [Round],
     /// The id of its end-of-sequence token, for TEST06.
     pub(super) end_of_sequence: Option<i64>,
@@ -80,7 +80,7 @@ const fn between(key: &'static str, floor: f64, ceiling: f64) -> Score {
     Score { key, floor, ceiling: Some(ceiling) }
 }
 
-/// What most of them have.
+/// The values that most benchmarks have.
 const USUAL: Benchmark = Benchmark {
     folder: "",
     other: &[],
@@ -260,17 +260,17 @@ const TABLE: &[Benchmark] = &[
 ];
 
 impl Benchmark {
-    /// Those of a round.
+    /// The benchmarks of a round.
     pub(super) fn all(round: Round) -> impl Iterator<Item = &'static Benchmark> {
         TABLE.iter().filter(move |it| it.rounds.contains(&round))
     }
 
-    /// The one of a folder.
+    /// The benchmark with this folder name.
     pub(super) fn from_folder(name: &str, round: Round) -> Option<&'static Benchmark> {
         Benchmark::all(round).find(|it| it.folder == name || it.other.contains(&name))
     }
 
-    /// The one of a folder or of LoadGen's name, with or without `-interactive`, whatever its case and its dots.
+    /// The benchmark with this folder name or LoadGen name, with or without `-interactive`, ignoring case and dots.
     pub(super) fn from_name(name: &str, round: Round) -> Option<&'static Benchmark> {
         let known = |wanted: &str| {
             let of =
@@ -296,7 +296,7 @@ impl Benchmark {
             || (self.one_of.contains(&scenario_folder) && self.token_limits(scenario_folder).is_some())
     }
 
-    /// Whether TEST06 is asked.
+    /// Whether TEST06 is required.
     pub(super) fn test06(&self, round: Round) -> bool {
         self.test06.contains(&round)
     }

@@ -1,4 +1,4 @@
-//! Rules: what the check asks, whether MLPerf's own checker asks it too, and what to do where it is not met. Pure.
+//! Rules: what the check requires, whether MLPerf's own checker requires it too, and what to do if it is not met. Pure.
 
 use serde::{Serialize, Serializer};
 
@@ -31,14 +31,14 @@ macro_rules! rules {
                 }
             }
 
-            /// Who asks it.
+            /// Who requires it.
             pub fn source(self) -> Source {
                 match self {
                     $(Rule::$variant => Source::$source,)*
                 }
             }
 
-            /// What to do where it is broken.
+            /// What to do if it is broken.
             pub fn remedy(self) -> &'static str {
                 match self {
                     $(Rule::$variant => $remedy,)*

@@ -1,4 +1,4 @@
-//! [I/O] TEST06 on a finished run: reads its accuracy log, and says what verify_accuracy.txt has to hold.
+//! [I/O] TEST06 on a finished run: reads its accuracy log, and returns the text of verify_accuracy.txt.
 
 use std::{
     io::{self, BufReader},
@@ -20,29 +20,29 @@ use loadgen::logs::{
 /// TEST06 cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Test06Error {
-    /// The folder is none of a finished test.
+    /// The folder does not contain a finished test.
     #[error("{0}")]
     Folder(Missing),
     /// No audit was run.
     #[error("{path} holds no run with audit TEST06; run the profile with audit: TEST06", path = .0.display())]
     NoAudit(PathBuf),
-    /// It is not known which token ends an answer.
+    /// The token that ends an answer is unknown.
     #[error("the end-of-sequence token of {0} is not known; give its id by --eos")]
     NoEnd(&'static str),
     /// No log.
     #[error("cannot read {path} ({source}); give the folder with all files of the run", path = path.display())]
     Open {
-        /// Which.
+        /// The path.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// A log that is none.
+    /// The log is not a valid accuracy log.
     #[error(transparent)]
     Log(#[from] ReadError),
 }
 
-/// Makes the test on the audit run in `run`, and returns the folder of its logs with what was found.
+/// Performs the test on the audit run in `run`, and returns the folder of its logs with the results.
 ///
 /// # Errors
 /// There is no such run, or its log cannot be read.
@@ -52,7 +52,7 @@ pub fn verify_run(
     end_of_sequence: Option<i64>,
     elements: ElementType,
 ) -> Result<(PathBuf, Test06), Test06Error> {
-    // Rounds differ in nothing that counts here: the first one that has the benchmark will do.
+    // Differences between rounds do not matter here: the first round with the benchmark is used.
     let mut rounds = Round::ALL.into_iter().map(|round| source_tests(run, benchmark, round));
     let newest = rounds.next().unwrap_or_else(|| Ok(Vec::new()));
     let tests = newest.or_else(|error| rounds.find_map(Result::ok).ok_or(error)).map_err(Test06Error::Folder)?;

@@ -1,5 +1,5 @@
-//! [I/O] Tree: the files below a folder, read with bounds. Links are not followed: what a tree holds is a copy that
-//! others take away, and a link may lead anywhere.
+//! [I/O] Tree: the files below a folder, read with bounds. Links are not followed: a tree is copied to other places, and a link may lead
+//! anywhere.
 
 use std::{
     fs::{self, File},
@@ -9,9 +9,9 @@ use std::{
 
 use super::{findings::Findings, rules::Rule};
 
-/// The most entries of a folder.
+/// Maximum entries of a folder.
 const MAX_ENTRIES: usize = 10_000;
-/// The longest file that is read as a whole, in bytes: descriptions and results of scripts.
+/// Maximum size of a file that is read as a whole, in bytes: descriptions and script results.
 pub(super) const MAX_TEXT: u64 = 4 << 20;
 
 /// Why a file cannot be had.
@@ -44,7 +44,7 @@ impl Tree {
         Tree { root: root.to_owned() }
     }
 
-    /// The path of a file or folder, after a look at every part of it.
+    /// The path of a file or folder, after checking every part of it.
     fn path(&self, name: &str) -> Result<(PathBuf, fs::Metadata), TreeError> {
         let mut path = self.root.clone();
         let mut found = fs::metadata(&path)?;
@@ -89,7 +89,7 @@ impl Tree {
         !matches!(self.path(name), Err(TreeError::Missing))
     }
 
-    /// The names in a folder, in order: folders and files. Hidden ones, which no checker looks at, are left out.
+    /// The names in a folder, in order: folders and files. Hidden entries, which no checker reads, are left out.
     pub(super) fn entries(&self, name: &str) -> Result<Vec<(String, bool)>, TreeError> {
         let (path, found) = self.path(name)?;
         if !found.is_dir() {
@@ -110,7 +110,7 @@ impl Tree {
         Ok(entries)
     }
 
-    /// The folders in a folder, in order; none where there is no such folder. A link is a finding.
+    /// The folders in a folder, in order; empty if the folder does not exist. A link is a finding.
     pub(super) fn folders(&self, name: &str, findings: &mut Findings) -> Vec<String> {
         let entries = match self.entries(name) {
             Ok(entries) => entries,
@@ -131,7 +131,7 @@ impl Tree {
 }
 
 impl Findings {
-    /// Notes that a file cannot be had; `missing` is the rule of one that is not there.
+    /// Reports a file that cannot be read. `missing`: the rule for an absent file.
     pub(super) fn fault(&mut self, file: &str, error: &TreeError, missing: Rule) {
         let rule = match error {
             TreeError::Missing | TreeError::Empty => missing,

@@ -1,16 +1,15 @@
-//! Cuts an accuracy log for a submission, as the official truncation tool does, and hashes the whole. [I/O] in that it
-//! reads what it is given.
+//! Truncates an accuracy log for a submission, like the official truncation tool, and hashes the whole log. [I/O]: it reads its input.
 
 use std::io::{self, Read};
 
 use crds::hex;
 use sha2::{Digest as _, Sha256};
 
-/// How much stays of the beginning and of the end, in bytes; a log is ASCII. Shorter logs stay whole.
+/// Bytes kept at the beginning and at the end; a log is ASCII. Shorter logs are kept as a whole.
 const KEPT: usize = 4096;
-/// What stands in place of the rest.
+/// Replaces the removed part.
 pub(super) const ELLIPSIS: &str = "\n\n...\n\n";
-/// The most that the checker takes, in bytes.
+/// Maximum size that the checker accepts, in bytes.
 pub(super) const MAX_LOG: u64 = 10_240;
 /// The key of the hash in accuracy.txt.
 pub(super) const HASH: &str = "hash=";
@@ -18,13 +17,13 @@ pub(super) const HASH: &str = "hash=";
 /// A log that was cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Truncated {
-    /// What stays.
+    /// The kept parts.
     pub(super) kept: Vec<u8>,
-    /// SHA-256 of the whole, in lower-case hexadecimal digits.
+    /// SHA-256 of the whole log, in lower-case hexadecimal digits.
     pub(super) hash: String,
 }
 
-/// Reads a log to its end, holding no more of it than what stays.
+/// Reads a log to its end. Only the kept parts stay in memory.
 pub(super) fn truncate(mut log: impl Read) -> io::Result<Truncated> {
     let (mut hash, mut head, mut tail) = (Sha256::new(), Vec::with_capacity(KEPT), Vec::new());
     let mut buffer = vec![0; 64 << 10];
@@ -44,7 +43,7 @@ pub(super) fn truncate(mut log: impl Read) -> io::Result<Truncated> {
     Ok(Truncated { kept, hash: hex(&hash.finalize()) })
 }
 
-/// What accuracy.txt names as the hash, which MLPerf's checker takes as long as it is a word.
+/// The hash that accuracy.txt names. MLPerf's checker accepts any word.
 pub(super) fn any_hash_of(text: &str) -> Option<&str> {
     let word = |it: &&str| !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || it == '_');
     text.lines().filter_map(|line| line.trim_end().strip_prefix(HASH)).find(word)

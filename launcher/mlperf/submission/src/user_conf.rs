@@ -1,4 +1,4 @@
-//! What a user.conf says, held against the log of its test. Pure.
+//! Compares a user.conf with the log of its test. Pure.
 
 use serde_json::{Map, Value};
 use workload_profiles::loadgen::{ConfFile, Round, Settings, apply_config};
@@ -8,7 +8,7 @@ use super::{detail_log::DetailLog, layout::ScenarioFolder, limits::Benchmark};
 /// Logs show six digits of a number.
 const TOLERANCE: f64 = 1e-5;
 
-/// Where a log says something else than the user.conf, a text for each setting. Only what the file changes is compared.
+/// Differences between a log and the user.conf, one text per setting. Only settings that the file changes are compared.
 pub(super) fn differences(
     text: &str,
     log: &DetailLog,

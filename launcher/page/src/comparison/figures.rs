@@ -3,14 +3,14 @@
 use charts::{Axis, Figure, Mark, MarkAt, Point, Scale, Series, Shape, Tone};
 use comparison::{FigureDocument, PairDocument, StagePairDocument, Verdict, Way};
 
-/// What is shown over the stages of a sweep: one figure of each kind.
+/// The figures that are shown over the stages of a sweep: one of each kind.
 const OVER_STAGES: [&str; 4] = ["ttft.p90", "tpot.p90", "latency.p90", "outputTokensPerSecond"];
 
-/// The verdicts that a difference with an interval has, with names and colours.
+/// The verdicts of differences with an interval, with names and colours.
 const VERDICTS: [(Verdict, Tone); 3] =
     [(Verdict::Better, Tone::Good), (Verdict::Worse, Tone::Bad), (Verdict::NoDifferenceFound, Tone::Quiet)];
 
-/// The differences of a stage: of what is better the higher it is, and of what is better the lower it is. None without an interval in percent.
+/// The differences of a stage: one figure for higher-is-better values, and one for lower-is-better values. Omitted without an interval in percent.
 pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument) -> Vec<Figure> {
     let one = |way: Way, name: &str, title: &str, better: &str| {
         let shown: Vec<&FigureDocument> =
@@ -44,7 +44,7 @@ pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument)
     down.into_iter().chain(up).collect()
 }
 
-/// The differences of some figures over the stages; none of a single stage.
+/// The differences of some figures over the stages; `None` for a single stage.
 pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     let of = |name: &str, title: &mut String| {
         let places = pair.stages.iter().enumerate().filter_map(|(at, stage)| {
@@ -81,7 +81,7 @@ pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     })
 }
 
-/// `None` without a percentage: of a base of 0.
+/// `None` without a percentage, because the base is 0.
 fn point(x: f64, figure: &FigureDocument, label: &str) -> Option<Point> {
     let range = figure.interval_percent.map(|[low, high]| (low, high));
     Some(Point { x, y: figure.percent?, range, label: crate::table::cut(label) })

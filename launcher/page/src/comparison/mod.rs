@@ -1,6 +1,6 @@
 //! `compare --html`: the page of several runs side by side.
 //!
-//! It is a function of the comparison alone. What makes a comparison wrong stands before any figure.
+//! It is a function of the comparison alone. Warnings about a wrong comparison come before any figure.
 
 mod figures;
 #[cfg(test)]
@@ -15,10 +15,10 @@ use crate::{
     table::{Table, cut, lines},
 };
 
-/// The most stages of a pair that have figures and a table; the rest stands in the JSON.
+/// Maximum number of stages of a pair with figures and a table; the JSON contains the rest.
 const MOST_STAGES: usize = 40;
 
-/// All that the template shows. Every text is escaped there.
+/// Everything that the template shows. The template escapes every text.
 #[derive(Serialize)]
 struct View {
     runs: Vec<RunView>,
@@ -53,7 +53,7 @@ struct PairView {
     /// What makes figures incomparable, and stages without a partner.
     grave: Vec<String>,
     notes: Vec<String>,
-    /// Markup of figures over the stages.
+    /// Markup of the figures over the stages.
     over_stages: Vec<String>,
     stages: Vec<StageView>,
     left_out: usize,

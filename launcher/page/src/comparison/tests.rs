@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::fixture::{full, read};
 
-/// A run whose TPOT and rate have intervals about these values.
+/// A run with intervals around these values of TPOT and rate.
 fn run(tpot: f64, rate: f64) -> Value {
     let estimate =
         |value: f64| json!({"value": value, "low": 0.99 * value, "high": 1.01 * value, "effectiveValues": 500.0});
@@ -32,7 +32,7 @@ fn a_page_says_what_is_wrong_before_the_figures_and_draws_each_difference() {
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part} is missing in {page}"));
     assert!(at("not comparable: clock: A scheduled, B sent.") < at("<figure"));
     assert!(at("gate: regression") < at("B against A") && at("TPOT mean is worse: +20.0 %") < at("<figure"));
-    // What goes up and what goes down.
+    // One figure for higher-is-better values, and one for lower-is-better values.
     assert_eq!(page.matches("<figure").count(), 2);
     assert!(page.contains("TPOT p50, ms") && page.contains(r#"<strong class="verdict bad">worse</strong>"#));
     assert!(

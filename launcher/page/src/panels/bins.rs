@@ -12,7 +12,7 @@ pub(super) struct Bins {
     pub(super) width: f64,
 }
 
-/// Points that a short run has at least, where it has as many bins.
+/// Minimum number of points of a short run, if it has as many bins.
 const POINTS_OF_SECONDS: usize = 4;
 
 impl Bins {
@@ -40,18 +40,18 @@ impl Bins {
         self.mean_rates(counts, self.together(counts.0.len()))
     }
 
-    /// Bins of as many together.
+    /// Merges `together` bins into one.
     pub(super) fn coarser(self, together: usize) -> Bins {
         Bins { width: self.width * together as f64, ..self }
     }
 
-    /// How many bins make a second; fewer where the run is short, so that it has some points.
+    /// The number of bins per second; fewer if the run is short, so that it has some points.
     pub(super) fn together(self, bins: usize) -> usize {
         let of_a_second = (1.0 / self.width).ceil().max(1.0) as usize;
         of_a_second.min((bins / POINTS_OF_SECONDS).max(1))
     }
 
-    /// Counts of some bins together as a rate per second, in the middle of these bins.
+    /// Counts of merged bins as a rate per second, in the middle of the merged bin.
     pub(super) fn mean_rates(self, counts: &Column<u64>, together: usize) -> Vec<Place> {
         let groups = counts.0.chunks(together.max(1)).enumerate();
         let place = |(index, group): (usize, &[u64])| {
@@ -62,7 +62,7 @@ impl Bins {
         groups.map(place).collect()
     }
 
-    /// A bar over each bin that has a value.
+    /// A bar for each bin with a value.
     pub(super) fn bars(self, values: impl IntoIterator<Item = Option<f64>>) -> Vec<Bar> {
         let values = values.into_iter().enumerate();
         let bar = |(index, value): (usize, Option<f64>)| {
@@ -78,12 +78,12 @@ impl Bins {
     }
 }
 
-/// Requests that bins have together, on average, so that a rate is more than the chance of a few requests.
+/// Mean number of requests in merged bins, so that chance does not dominate a rate.
 const REQUESTS_TOGETHER: f64 = 10.0;
-/// Points that a line keeps where its bins have few requests.
+/// Minimum number of points of a line if its bins have few requests.
 const FEWEST_POINTS: usize = 24;
 
-/// The number of bins, a power of two, that are taken together for rates of requests.
+/// The number of bins, a power of two, that are merged for rates of requests.
 pub(super) fn together(counts: &Column<u64>) -> usize {
     let bins = counts.0.len().max(1);
     let mean = counts.0.iter().sum::<u64>() as f64 / bins as f64;
@@ -101,6 +101,6 @@ pub(super) fn of_run(document: &document::ReportDocument) -> Result<&TimeSeriesD
     })
 }
 
-/// What quantiles of a bin are, for captions.
+/// The meaning of quantiles of a bin, for captions.
 pub(super) const QUANTILES_OF_BINS: &str =
     "Each point is of one bin; with less than 100 values in a bin, p99 is the largest of them.";

@@ -1,4 +1,4 @@
-//! Requests under way, as the client and as the servers count them.
+//! Requests in flight, as counted by the client and the servers.
 
 use charts::{Figure, Place, Shape, Tone};
 use document::{ReportDocument, ServerSeriesDocument};
@@ -39,7 +39,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(vec![figure])
 }
 
-/// The slots of closed-loop stages and the limits of others.
+/// The slots of closed-loop stages, and the limits of other stages.
 fn limits(figure: &mut Figure, document: &ReportDocument) {
     let mut places = Vec::new();
     for stage in &document.stages {
@@ -57,7 +57,7 @@ fn limits(figure: &mut Figure, document: &ReportDocument) {
     }
 }
 
-/// Requests in the server, running or not.
+/// Requests in the server, running or waiting.
 fn total(server: &ServerSeriesDocument) -> Option<Vec<Place>> {
     let running = server_series::places(server, server.running_requests.as_ref()?);
     let waiting = server_series::places(server, server.waiting_requests.as_ref()?);

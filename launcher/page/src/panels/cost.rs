@@ -1,4 +1,4 @@
-//! Cost of a million output tokens against interactivity: with the user's own price alone.
+//! Cost of a million output tokens against interactivity. Uses only the user's own price.
 
 use document::{ReportDocument, StageDocument};
 

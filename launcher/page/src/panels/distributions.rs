@@ -10,14 +10,14 @@ use super::{
 };
 use crate::text;
 
-/// The most stages of a figure: more lines could not be told apart.
+/// Maximum number of stages in a figure: more lines could not be distinguished.
 const MAX_STAGES: usize = 6;
-/// Fewer effective values make a band wider than a quarter on each side, which says nothing.
+/// With fewer effective values, a band is wider than a quarter on each side, which is useless.
 const FEWEST_FOR_A_BAND: f64 = 30.0;
-/// The report selects up to 118 values, every hundredth and more in the tails. With fewer points each value has its own, unless it is rarer
+/// The report selects up to 118 values: every hundredth, and more in the tails. With fewer points, each value has its own point, unless it is rarer
 /// than that.
 const FEWEST_OF_A_SELECTION: usize = 100;
-/// The share of such bands that is to hold the whole true distribution function.
+/// The nominal share of bands that contain the whole true distribution function.
 const LEVEL: f64 = 0.95;
 
 struct Latency {
@@ -56,7 +56,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(figures)
 }
 
-/// The stages that are shown, evenly chosen, and how many there are. A run of one stage may have its distributions as those of the run.
+/// The stages to show, evenly chosen, and the total number of stages. For a run of one stage, the distributions may be stored with the run.
 fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
     let stages: Vec<(&str, &DistributionsDocument)> =
         document.stages.iter().filter_map(|it| Some((it.name.as_str(), it.distributions.as_ref()?))).collect();
@@ -118,19 +118,19 @@ fn one(sources: &[Source<'_>], stages: usize, latency: &Latency) -> Option<Figur
     Some(figure)
 }
 
-/// The share of values that a logarithmic axis has no place for.
+/// The share of zero values, for which a logarithmic axis has no place.
 fn share_of_zeros(distribution: &DistributionDocument) -> f64 {
     let points = distribution.ms.0.iter().zip(&distribution.share.0);
     points.take_while(|(ms, _)| **ms <= 0.0).last().map_or(0.0, |(_, share)| *share)
 }
 
-/// The power of ten at or below every value above zero: where a label of the axis is.
+/// The power of ten at or below all positive values: the axis has a label there.
 fn left_end<'a>(distributions: impl Iterator<Item = &'a DistributionDocument>) -> f64 {
     let least = distributions.flat_map(|it| &it.ms.0).copied().filter(|it| *it > 0.0).reduce(f64::min);
     10_f64.powf(least.unwrap_or(1.0).log10().floor())
 }
 
-/// Values in milliseconds and their shares. The zeros stand at `left`, where the axis begins.
+/// Values in milliseconds and their shares. Zeros are at `left`, where the axis begins.
 fn points(distribution: &DistributionDocument, left: Option<f64>) -> impl Iterator<Item = (f64, f64)> + '_ {
     let zeros = left.map(|it| (it, share_of_zeros(distribution))).filter(|(_, share)| *share > 0.0);
     let above = distribution.ms.0.iter().copied().zip(distribution.share.0.iter().copied()).filter(|(ms, _)| *ms > 0.0);
@@ -139,7 +139,7 @@ fn points(distribution: &DistributionDocument, left: Option<f64>) -> impl Iterat
 
 fn curve(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f64>) -> Series {
     let places: Vec<Place> = points(distribution, left).map(|(x, share)| Place { x, y: Some(share) }).collect();
-    // Every value has its point unless the points are a selection, between which the true curve lies somewhere.
+    // Every value has its point, unless the points are a selection. Between selected points, the true curve is unknown.
     let number = distribution.ms.0.len();
     let is_whole = number < FEWEST_OF_A_SELECTION || number as u64 >= distribution.count;
     let shape = if is_whole { Shape::Steps(places) } else { Shape::Line(places) };
@@ -153,12 +153,12 @@ fn band(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f
         low: (share - half).max(0.0),
         high: (share + half).min(1.0),
     });
-    // A band has the name of its line, so that a reader hides both together.
+    // A band has the same name as its line, so that a reader hides both together.
     Some(series(source.name, source.tone, Shape::Band(intervals.collect())))
 }
 
-/// Half the width of the band: sqrt(ln(2 / alpha) / 2n). P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality",
-/// Annals of Probability 18 (1990). n is the effective number of values, because the inequality is of independent ones.
+/// Half the width of the band: sqrt(ln(2 / alpha) / 2n). P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of
+/// Probability 18 (1990). n is the effective number of values, because the inequality assumes independent values.
 fn half_width(distribution: &DistributionDocument) -> Option<f64> {
     let n = distribution.effective_values.filter(|it| *it >= FEWEST_FOR_A_BAND)?;
     Some(((2.0 / (1.0 - LEVEL)).ln() / (2.0 * n)).sqrt())

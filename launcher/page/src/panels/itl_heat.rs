@@ -1,4 +1,4 @@
-//! ITL over time: how many gaps of which length there were when.
+//! ITL over time: how many gaps of each length occurred when.
 
 use charts::{Heat, Shape, Tone};
 use document::ReportDocument;

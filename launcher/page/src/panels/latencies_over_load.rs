@@ -50,7 +50,7 @@ struct Quantile {
     tone: Tone,
     value: fn(&Statistics) -> f64,
     interval: fn(&LatenciesDocument) -> Option<&EstimateDocument>,
-    /// With fewer values it is the largest one.
+    /// With fewer values, the quantile is the largest value.
     fewest: u64,
 }
 
@@ -95,7 +95,7 @@ fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
 
 /// `None` if no stage has this latency.
 fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &Latency) -> Option<Figure> {
-    // Stages of other clocks do not form one curve.
+    // Stages with different clocks do not form one curve.
     let mut clocks: Vec<&str> = load.levels.iter().map(|it| it.stage.clock.as_str()).collect();
     clocks.sort_unstable();
     clocks.dedup();
@@ -137,7 +137,7 @@ fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile, clock: Opt
         let values = (of.values)(&it.stage.figures).filter(|it| it.count >= quantile.fewest)?;
         let estimate = (of.intervals)(&it.stage.uncertainty).and_then(quantile.interval);
         let range = estimate.and_then(|it| Some((it.low?, it.high?)));
-        // The highest quantile of a stage has its name.
+        // The highest quantile of a stage carries the stage's name.
         let is_highest =
             QUANTILES.iter().rfind(|it| values.count >= it.fewest).is_some_and(|it| it.stat == quantile.stat);
         let label = if is_highest { it.stage.name.clone() } else { String::new() };
@@ -155,7 +155,7 @@ fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
     let shown = objective.metric == metric && QUANTILES.iter().any(|it| it.stat == stat);
     shown.then(|| {
         let side = if objective.bound == "max" { "at most" } else { "at least" };
-        // The line goes across all loads.
+        // The line crosses all loads.
         let place = objective.stage.as_deref().filter(|it| *it != EVERY_STAGE);
         let place = place.map(|it| format!(", in stage {it}")).unwrap_or_default();
         let label = format!("{}: {} {side} {} ms{place}", objective.name, stat.name(), objective.limit);
@@ -163,28 +163,28 @@ fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
     })
 }
 
-/// The load from which on more load adds more waiting than answers.
+/// The load beyond which more load adds more waiting than throughput.
 ///
 /// It is the load with the largest power, throughput / mean time in the system: L. Kleinrock, "Power and deterministic rules of thumb for
-/// probabilistic problems in computer communications", ICC 1979. Between the lowest and the highest load alone is it a knee; at
-/// either end the loads do not show where it lies. A power that is hardly above that of a load beside it may be noise.
+/// probabilistic problems in computer communications", ICC 1979. It is a knee only between the lowest and the highest load; at either end, the
+/// loads do not show where the knee is. If its power is hardly above the power of a neighbouring load, the difference may be noise.
 pub(super) struct Knee {
     at: Option<f64>,
     /// How it was found.
     words: String,
-    /// Which stage it is, where it was found.
+    /// The name of its stage, if it was found.
     name: String,
 }
 
 impl Knee {
-    /// Fewer loads have none between their ends.
+    /// Minimum number of loads for a knee between their ends.
     const FEWEST_LOADS: usize = 3;
-    /// The least ratio of its power to that of the load on each side.
+    /// Minimum ratio of its power to the power of each neighbouring load.
     const LEAST_RATIO: f64 = 1.05;
 
     fn find(load: &LoadLevels<'_>) -> Knee {
         let mut powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
-        // Of stages with one load the largest power.
+        // For stages with the same load, the largest power counts.
         powers.dedup_by(|next, kept| {
             let is_same_load = next.0 == kept.0;
             if is_same_load && next.1 > kept.1 {

@@ -13,16 +13,16 @@ pub(super) struct Level<'a> {
     pub(super) load: f64,
 }
 
-/// The stages that have figures, by rising load, and the axis of the load.
+/// The stages with figures, by increasing load, and the axis of the load.
 pub(super) struct LoadLevels<'a> {
     pub(super) axis: Axis,
     pub(super) levels: Vec<Level<'a>>,
 }
 
-/// What the load of a stage is measured by: the first of these that every stage has.
+/// How the load of a stage is measured: by the first of these that every stage has.
 const MEASURES: [Measure; 4] = [
     Measure { label: "Concurrency", unit: "requests", of: concurrency },
-    // Random arrivals differ from the rate that was asked, by a tenth and more in a short stage.
+    // Random arrivals differ from the requested rate, by a tenth and more in a short stage.
     Measure {
         label: "Offered load",
         unit: "requests/s",
@@ -53,7 +53,7 @@ fn concurrency(stage: &StageDocument) -> Option<f64> {
     }
 }
 
-/// The stages with a request that succeeded, by rising load; or why there is none.
+/// The stages with a successful request, by increasing load, or why there are none.
 pub(super) fn levels(document: &ReportDocument) -> Result<LoadLevels<'_>, String> {
     let measured: Vec<&StageDocument> = document.stages.iter().filter(|it| it.figures.succeeded > 0).collect();
     if measured.is_empty() {

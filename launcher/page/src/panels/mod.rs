@@ -1,7 +1,7 @@
-//! The panels of a page: what `report.json` says, as figures.
+//! The panels of a page: the content of `report.json` as figures.
 //!
-//! The set and its order never change, so that the pages of two runs can lie side by side. A panel without data says why it has none,
-//! and where it is the reader's choice, how the next run gets some.
+//! The set and its order never change, so that the pages of two runs can be compared side by side. A panel without data says why, and how the next
+//! run can get data, if the reader can change that.
 
 mod bins;
 mod concurrency;
@@ -131,7 +131,7 @@ const KINDS: [Kind; 15] = [
     },
 ];
 
-/// The panels of a run: always the same ones, in the same order.
+/// The panels of a run: always the same panels, in the same order.
 pub fn panels(document: &ReportDocument) -> Vec<Panel> {
     KINDS
         .iter()

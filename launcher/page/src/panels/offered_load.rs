@@ -1,4 +1,4 @@
-//! What the load asked for, what was sent, and what came back; and how late the client sent.
+//! The requested load, the sent load and the answers; and how late the client sent.
 
 use charts::Tone;
 use document::ReportDocument;

@@ -5,12 +5,12 @@ use charts::Figure;
 /// One panel: figures that answer one question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Lower-case letters and hyphens. It stays the same over releases, because links and file names hold it.
+    /// Lower-case letters and hyphens. It is stable over releases, because links and file names contain it.
     pub id: &'static str,
     pub title: &'static str,
-    /// What a reader asks of it.
+    /// The reader's question that the panel answers.
     pub question: &'static str,
-    /// Its figures, or a sentence that says why it has none.
+    /// Its figures, or a sentence with the reason why it has none.
     pub content: Content,
 }
 

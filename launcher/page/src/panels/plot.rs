@@ -30,11 +30,10 @@ pub(super) fn logarithmic(label: &str, unit: &str) -> Axis {
     Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Log, includes: Vec::new() }
 }
 
-/// The largest of the values of an axis of latencies over its smallest one, up to which the axis is linear: beyond it the small values
-/// would lie on the axis.
+/// Maximum ratio of the largest to the smallest latency on a linear axis. Beyond it, the small values would lie on the axis.
 const LARGEST_LINEAR_SPREAD: f64 = 20.0;
 
-/// An axis of latencies in milliseconds: linear and from zero, or logarithmic where the values are too far apart.
+/// An axis of latencies in milliseconds: linear from zero, or logarithmic if the values are too far apart.
 pub(super) fn latency(label: &str, values: impl IntoIterator<Item = f64>) -> Axis {
     let above_zero = values.into_iter().filter(|it| *it > 0.0);
     let (least, most) = above_zero.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
@@ -46,7 +45,7 @@ pub(super) fn share(label: &str) -> Axis {
     Axis { label: label.to_owned(), unit: "share".to_owned(), scale: Scale::Linear, includes: vec![0.0, 1.0] }
 }
 
-/// The axis of time, as long in every figure of a run: from the start to the end of the series of the client and of the servers.
+/// The axis of time, with the same length in every figure of a run: from the start to the end of the client's and the servers' series.
 pub(super) fn time(document: &ReportDocument) -> Axis {
     let client = document.time_series.as_ref().map(|it| it.start_ms + it.bin_ms * it.due.0.len() as f64);
     let server = document.server_metrics.as_ref().and_then(|it| it.time_series.as_ref());

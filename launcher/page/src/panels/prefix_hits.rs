@@ -1,4 +1,4 @@
-//! The share of prompt tokens that the servers had in their prefix cache: as their metrics and as the usage of their answers say.
+//! The share of prompt tokens in the servers' prefix cache, according to their metrics and to the usage of their answers.
 
 use charts::{Bar, Shape, Tone};
 use document::ReportDocument;

@@ -9,7 +9,7 @@ use super::{
     stage_times,
 };
 
-/// A column of the servers' series: `None` in place of a value that no server gave in this bin.
+/// A column of the servers' series: `None` if no server reported a value in this bin.
 pub(super) type Level = Option<Column<Option<f64>>>;
 
 /// The series of the servers, or why there is none.
@@ -33,7 +33,7 @@ pub(super) fn level(series: &ServerSeriesDocument, name: &str, tone: Tone, colum
     Some(line(name, tone, places(series, column.as_ref()?)))
 }
 
-/// A figure over time with the lines that there are; `None`: there is none.
+/// A figure over time with the existing lines; `None`: there are none.
 pub(super) fn over_time(
     document: &ReportDocument,
     id: &str,
@@ -48,7 +48,7 @@ pub(super) fn over_time(
     (!figure.series.is_empty()).then_some(figure)
 }
 
-/// The figures that there are, or that the servers have no metric for them.
+/// The existing figures, or a note that the servers have no metric for them.
 pub(super) fn content(figures: impl IntoIterator<Item = Option<Figure>>, what: &str) -> super::panel::Content {
     let figures: Vec<Figure> = figures.into_iter().flatten().collect();
     if figures.is_empty() {

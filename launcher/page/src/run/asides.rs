@@ -1,4 +1,4 @@
-//! What stands in columns below the summary: doubts, steady state, cache, labels, and how to repeat the run.
+//! The columns below the summary: caveats, steady state, cache, labels, and how to repeat the run.
 
 use crds::wording::percent;
 use document::{LabelsDocument, ReportDocument, Section, StageDocument};
@@ -16,12 +16,12 @@ pub(super) struct Aside {
     labels: Vec<Fact>,
 }
 
-/// What is in doubt; `None` where nothing is.
+/// Caveats; `None` if there are none.
 pub(super) fn warnings(document: &ReportDocument) -> Option<Aside> {
     Aside { id: "warnings", title: "What is in doubt", lines: doubts(document), ..Aside::default() }.filled()
 }
 
-/// Of a run of one stage; the tables have a row for each stage of another one.
+/// For a run of one stage. For several stages, the tables have a row per stage.
 pub(super) fn steady_state(document: &ReportDocument) -> Option<Aside> {
     let [stage] = document.stages.as_slice() else { return None };
     let title = "Steady state and Little's law";
@@ -32,7 +32,7 @@ pub(super) fn cache(document: &ReportDocument) -> Aside {
     Aside { id: "cache", title: Section::Contamination.title(), lines: exposure(document), ..Aside::default() }
 }
 
-/// What has to be equal in runs that are compared.
+/// The labels that must be equal in compared runs.
 pub(super) fn labels(labels: &LabelsDocument) -> Aside {
     let title = "Comparable with runs of the same labels";
     let labels = labels.named().map(|(name, value)| Fact::new(name, value)).collect();
@@ -50,7 +50,7 @@ impl Aside {
     }
 }
 
-/// What is in doubt: the launcher's own part, the server's metrics, the cache.
+/// Caveats: about the launcher, the server's metrics, and the cache.
 fn doubts(document: &ReportDocument) -> Vec<String> {
     let own = document.self_judgement.remarks.iter().cloned();
     let server = document.server_metrics.iter().flat_map(|it| it.remarks.iter().cloned());

@@ -1,4 +1,4 @@
-//! What the terms of the page mean, and where their formulas stand.
+//! The meaning of the page's terms, and where to find their formulas.
 
 use figures::Figure;
 use serde::Serialize;

@@ -10,7 +10,7 @@ use crate::{
     text,
 };
 
-/// What stands above the tiles.
+/// The content above the tiles.
 #[derive(Serialize)]
 pub(super) struct Head {
     name: String,
@@ -20,12 +20,12 @@ pub(super) struct Head {
     words: String,
     reasons: Vec<Fact>,
     facts: Vec<Fact>,
-    /// The server, where it died: that is what the page is about.
+    /// The server if it died, because that is the page's main message.
     dead_server: Option<Table>,
     written_by: String,
 }
 
-/// A name and what it is.
+/// A name and a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Fact {
     name: String,
@@ -80,7 +80,7 @@ fn verdict(document: &ReportDocument) -> (&'static str, String) {
     (tone, words)
 }
 
-/// Of a run that passed although an objective is not met; empty where all are met.
+/// A note if a run passed although an objective is not met; empty if all are met.
 fn not_met(objectives: &[ObjectiveDocument]) -> String {
     let count = |met| objectives.iter().filter(|it| it.met == met).count();
     let (missed, inconclusive) = (count(Met::False), count(Met::Inconclusive));
@@ -117,7 +117,7 @@ fn facts(document: &ReportDocument) -> Vec<Fact> {
     facts
 }
 
-/// What the server says it is: at `/v1/models` and `/version`, else in its metrics.
+/// How the server identifies itself: at `/v1/models` and `/version`, otherwise in its metrics.
 fn server(document: &ReportDocument) -> String {
     let told = document.server.as_ref().map(|it| &it.before);
     let in_metrics = document.server_metrics.as_ref().and_then(|it| it.identity.first());

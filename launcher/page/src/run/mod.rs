@@ -1,7 +1,7 @@
 //! `report.html`: the page of one run.
 //!
-//! It is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: its styles and
-//! its script stand in it, and its policy lets nothing else in.
+//! It is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: it contains its styles and
+//! its script, and its policy blocks everything else.
 
 mod asides;
 mod definitions;
@@ -24,15 +24,15 @@ use crate::{
 use asides::Aside;
 use places::{Block, Places};
 
-/// The largest page, in bytes, whatever the run: 100 stages, all panels full, hostile texts. A test holds it.
+/// Maximum size of a page in bytes, for any run: 100 stages, all panels full, hostile texts. A test checks it.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// All that the template shows. Every text is escaped there.
+/// Everything that the template shows. The template escapes every text.
 #[derive(Serialize)]
 struct View {
     head: head::Head,
     summary: Vec<Block>,
-    /// Beside each other, below the summary.
+    /// Side by side, below the summary.
     asides: Vec<Aside>,
     panels: Vec<PanelView>,
     tables: Vec<Table>,
@@ -45,7 +45,7 @@ struct PanelView {
     id: &'static str,
     title: &'static str,
     question: &'static str,
-    /// Markup of the figures; empty where there is a reason.
+    /// Markup of the figures; empty if there is a reason instead.
     figures: Vec<String>,
     absent: String,
 }

@@ -1,4 +1,4 @@
-//! Where the sections of a report stand on the page, each in the order of the list.
+//! The places of a report's sections on the page, each in the order of the list.
 
 use document::{ReportDocument, Section};
 use serde::Serialize;
@@ -17,12 +17,12 @@ pub(super) struct Block {
     table: Option<Table>,
 }
 
-/// What the sections put into each place of the page.
+/// The content that the sections put into each place of the page.
 #[derive(Default)]
 pub(super) struct Places {
     /// Above the panels.
     pub(super) summary: Vec<Block>,
-    /// Beside each other, below the summary.
+    /// Side by side, below the summary.
     pub(super) asides: Vec<Aside>,
     /// Below the panels.
     pub(super) tables: Vec<Table>,
@@ -42,7 +42,7 @@ impl Places {
                 self.asides.extend(asides::steady_state(document));
                 self.below(tables::sureness(document));
             }
-            // The head has it where it died.
+            // The head contains the server if it died.
             Section::ManagedServer => {
                 self.above(tables::managed_server(document, Place::BesideStart));
                 self.below(tables::managed_server(document, Place::Below));
@@ -62,7 +62,7 @@ impl Places {
                 self.below([tables::identity(document)]);
             }
             Section::Repeat => self.asides.push(asides::again(document)),
-            // The head of the page, panels, parts of other sections, or in `report.md` alone.
+            // Shown in the head of the page, in panels, within other sections, or only in `report.md`.
             Section::Head
             | Section::Classes
             | Section::Steps

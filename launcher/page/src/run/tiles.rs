@@ -18,7 +18,7 @@ pub(super) struct Tile {
     /// Below the value.
     detail: String,
     rows: Vec<Row>,
-    /// `bad` where it wants attention, else empty.
+    /// `bad` if it needs attention, otherwise empty.
     tone: &'static str,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Row {
     interval: String,
 }
 
-/// The tiles of a run: of one load its figures, of several ones where the best and the worst stage stands.
+/// The tiles of a run: the figures of a single load; for several loads, the best and the worst stage.
 pub(super) fn tiles(document: &ReportDocument) -> Vec<Tile> {
     match document.stages.as_slice() {
         [stage] => of_one(stage),
@@ -74,7 +74,7 @@ fn of_several(document: &ReportDocument, all: &[StageDocument]) -> Vec<Tile> {
     ]
 }
 
-/// The stage with the most of a figure.
+/// The stage with the maximum of a figure.
 fn most(figure: Figure, stages: &[&StageDocument], which: &str) -> Tile {
     let found = stages.iter().filter_map(|it| Some((it, it.figures.number(figure)?)));
     let largest = found.reduce(|one, other| if other.1 > one.1 { other } else { one });
@@ -83,7 +83,7 @@ fn most(figure: Figure, stages: &[&StageDocument], which: &str) -> Tile {
     Tile { name: text::heading(figure), value, detail: cut(&detail), rows: Vec::new(), tone: "" }
 }
 
-/// From the stage with the least of a figure to that with the most.
+/// The range of a figure, from the lowest to the highest stage.
 fn span(figure: Figure, stages: &[&StageDocument], which: &str) -> Tile {
     let all: Vec<&Statistics> = stages.iter().filter_map(|it| it.figures.statistics(figure)).collect();
     let mut detail = match all.is_empty() {
@@ -91,7 +91,7 @@ fn span(figure: Figure, stages: &[&StageDocument], which: &str) -> Tile {
         false => format!("from the fastest to the slowest stage{which}"),
     };
     let mut row = |name, fewest: u64, value: fn(&Statistics) -> f64| {
-        // With fewer values it is the largest one.
+        // With fewer values, the quantile is the largest value.
         let values: Vec<f64> = all.iter().filter(|it| it.count >= fewest).map(|it| value(it)).collect();
         if values.len() < all.len() {
             let with = if values.is_empty() {
@@ -139,7 +139,7 @@ fn rate(figure: Figure, stage: &StageDocument) -> Tile {
     Tile { name: text::heading(figure), value, detail, rows: Vec::new(), tone: "" }
 }
 
-/// The rate with those that the stage asks for and that its requests left with.
+/// The rate of answers, with the requested rate and the rate at which requests were sent.
 fn requests(stage: &StageDocument, tile: Tile) -> Tile {
     let told = [("asked", stage.asked_requests_per_second), ("sent", stage.achieved_requests_per_second)];
     let row = |(name, value): (&'static str, Option<f64>)| {

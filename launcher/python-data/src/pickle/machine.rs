@@ -1,4 +1,4 @@
-//! Plays the opcodes of a pickle. No opcode calls anything, and none makes the machine call itself.
+//! Executes the opcodes of a pickle. No opcode calls anything, and none makes the machine recurse.
 
 use std::{cell::Cell as Count, collections::HashMap};
 
@@ -10,10 +10,10 @@ use crate::{Problem, problem::shown};
 
 /// The newest protocol.
 const MAX_PROTOCOL: u8 = 5;
-/// The most items on the stack, and the longest number in bytes.
+/// Maximum items on the stack, and the longest number in bytes.
 const MAX_STACK: usize = 1 << 24;
 const MAX_NUMBER: usize = 1024;
-/// The most bytes of a line of protocol 0.
+/// Maximum bytes of a line in protocol 0.
 const MAX_LINE: usize = 64 << 20;
 
 pub(super) fn run(file: &[u8]) -> Result<Pickle<'_>, Problem> {
@@ -49,7 +49,7 @@ struct Machine<'a> {
     heap: usize,
 }
 
-/// What the file calls by a number. Writers number in order.
+/// The objects that the file refers to by number. Writers number them in order.
 #[derive(Default)]
 struct Memo {
     first: Vec<Item>,
@@ -150,7 +150,7 @@ impl<'a> Machine<'a> {
                 }
                 op::SHORT_BINSTRING | op::BINSTRING => {
                     let span = self.counted(if opcode == op::SHORT_BINSTRING { 1 } else { 4 })?;
-                    // A string of Python 2: text as far as it is one.
+                    // A Python 2 string: text if it is valid UTF-8.
                     let is_text = std::str::from_utf8(self.pickle.span(span)).is_ok();
                     self.push(if is_text { Item::Text(span) } else { Item::Bytes(span) })?;
                 }
@@ -311,7 +311,7 @@ impl<'a> Machine<'a> {
         Ok(span)
     }
 
-    /// Bytes behind their length, which is written in so many bytes.
+    /// Bytes after their length, which takes this many bytes.
     fn counted(&mut self, bytes: usize) -> Result<Span, Problem> {
         let length = match bytes {
             1 => u64::from(u8::from_le_bytes(self.array()?)),
@@ -460,7 +460,7 @@ impl<'a> Machine<'a> {
         self.push(item)
     }
 
-    /// Adds to the list on the top. A list of token ids stays one in the common array as long as it is the last there.
+    /// Appends to the list on top of the stack. A list of token ids remains in the shared array as long as it is the last list there.
     fn append(&mut self, items: &[Item]) -> Result<(), Problem> {
         let list = self.top()?;
         let id = |it: &Item| match it {
@@ -478,7 +478,7 @@ impl<'a> Machine<'a> {
                 if is_last && items.iter().all(|it| id(it).is_some()) {
                     let before = tokens.len();
                     tokens.extend(items.iter().filter_map(id));
-                    // Each id takes two bytes of a file of less than 4 GiB.
+                    // The cast is exact: each id takes at least two bytes in a file of less than 4 GiB.
                     if *length == 0 {
                         *start = before as u32;
                     }

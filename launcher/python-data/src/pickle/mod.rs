@@ -1,7 +1,7 @@
-//! An interpreter of pickles that runs nothing.
+//! A pickle interpreter that runs no code.
 //!
-//! [`Pickle::read`] plays the opcodes of the file onto a stack. What Python would look up or call becomes a node. Then `frame` and `plain` make a
-//! table of the nodes, as far as they are those of pandas and numpy.
+//! [`Pickle::read`] executes the opcodes of the file on a stack. Objects that Python would look up or call become nodes. Then `frame` and
+//! `plain` convert the nodes to a table, if pandas or numpy wrote them.
 
 mod machine;
 pub(crate) mod names;
@@ -11,16 +11,16 @@ use std::{borrow::Cow, cell::Cell as Count};
 
 use crate::{Problem, pickle::names::Name};
 
-/// The most bytes of a file: places in it are kept in 32 bits.
+/// Maximum bytes of a file: places in it are kept in 32 bits.
 pub const MAX_FILE: usize = u32::MAX as usize;
-/// The most bytes of memory for what a pickle consists of, besides its texts, bytes and lists of token ids.
+/// Maximum bytes of memory for a pickle's structure, excluding its texts, bytes and lists of token ids.
 pub const MAX_HEAP: usize = 1 << 30;
-/// The most nodes that are visited for a byte of the file, and for any file. A node that is used in several places is visited in each.
+/// Maximum nodes that are visited for a byte of the file, and for any file. A node that is used in several places is visited in each.
 const MAX_VISITS: u64 = 10;
 const MIN_VISITS: u64 = 200_000;
 /// The deepest value within a cell.
 pub(crate) const MAX_DEPTH: usize = 100;
-/// How to make another file of a pickle that is not read.
+/// How to convert a pickle that cannot be read.
 pub const REMEDY: &str =
     "convert it where you trust it: python -c \"import pandas; pandas.read_pickle('FILE').to_parquet('FILE.parquet')\"";
 
@@ -31,7 +31,7 @@ pub(crate) struct Span {
     length: u32,
 }
 
-/// What the stack and the nodes hold.
+/// An element of the stack and of nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Item {
     None,
@@ -57,11 +57,11 @@ pub(crate) enum Node {
     Tuple(Box<[Item]>),
     Dict(Vec<(Item, Item)>),
     Set,
-    /// A whole number of more than 64 bits: two's complement, the lowest byte first.
+    /// An integer with more than 64 bits: two's complement, little-endian.
     Big(Span),
-    /// A whole number of more than 64 bits in decimal digits.
+    /// An integer with more than 64 bits in decimal digits.
     Digits(u32),
-    /// A call or a new object, with its state, which is not called: the name, the arguments, the state.
+    /// A call or a new object that is recorded but not executed: its name, arguments and state.
     Call(Name, u32, Option<Item>),
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Node {
 pub struct Pickle<'a> {
     file: &'a [u8],
     nodes: Vec<Node>,
-    /// All lists of token ids, one after the other.
+    /// All lists of token ids, concatenated.
     tokens: Vec<u32>,
     texts: Vec<String>,
     pub(crate) root: Item,
@@ -155,7 +155,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Decimal digits of a whole number of more than 64 bits.
+    /// The decimal digits of an integer with more than 64 bits.
     pub(crate) fn big(&self, node: &Node) -> Option<String> {
         match node {
             Node::Big(span) => Some(decimal(self.span(*span))),
@@ -192,7 +192,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The value at a key: the last one, as in Python.
+    /// The value at a key. Among duplicates the last one counts, as in Python.
     pub(crate) fn field(&self, dict: Item, key: &str) -> Option<Item> {
         self.dict(dict)?.iter().rev().find(|it| self.text(it.0) == Some(key)).map(|it| it.1)
     }
@@ -210,7 +210,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Bytes, in the forms that the protocols have for them. `None`: the item holds none.
+    /// Bytes, in any protocol's form. `None`: the item is not bytes.
     ///
     /// # Errors
     /// A text that is no Latin-1; too many visits, because each use of such a text is decoded again.
@@ -248,7 +248,7 @@ impl<'a> Pickle<'a> {
         Ok(Some(Cow::Owned(bytes)))
     }
 
-    /// What an item is, for a message.
+    /// The type of an item, for a message.
     pub(crate) fn kind(&self, item: Item) -> String {
         match (item, self.node(item)) {
             (Item::None | Item::Missing, _) => "None".into(),

@@ -1,6 +1,7 @@
-//! The names that a pickle may use: those that pandas, numpy and pyarrow write for tables. Each is a pair of module and name, never a prefix.
+//! The names that a pickle may use: names that pandas, numpy and pyarrow write for tables. Each is a pair of module and name, never a
+//! prefix.
 
-/// What a name stands for. Several classes that are read alike are one.
+/// The meaning of a name. Several classes that are read in the same way share one variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     // Python
@@ -34,7 +35,7 @@ pub(crate) enum Name {
     /// An array with a mask.
     Masked,
     ArrowArray,
-    /// A type of an extension, which is not needed: the array says what it holds.
+    /// An extension type, which is not needed: the array's content shows its type.
     ExtensionDtype,
     CategoricalDtype,
     // pyarrow

@@ -1,4 +1,4 @@
-//! The load of a stage as the standard report describes it: lengths, prefixes, rate, and the profile itself.
+//! The load of a stage in the standard report: lengths, prefixes, rate, and the profile itself.
 
 use serde_json::{Map, Value, json};
 use workload_profiles::workload::{LengthDistribution, OutputLength, PromptText, RequestSource, Shape};
@@ -7,7 +7,7 @@ use super::values::insert;
 use analysis::StageAnalysis;
 use document::{Parts, TOOL, TOOL_VERSION, redact::profile_value};
 
-/// `None`: the format requires a prompt length, and the length of these prompts is not known.
+/// `None`: the format requires a prompt length, and the length of these prompts is unknown.
 pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
     let mut load = Map::new();
     load.insert("tool".into(), json!(TOOL));
@@ -55,7 +55,7 @@ pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> O
     };
     load.insert("source".into(), json!(source));
     load.insert("input_seq_len".into(), input);
-    // Without ignore_eos the asked length is a limit, and the model decides.
+    // Without ignore_eos, the requested length is only a limit, and the model decides.
     if let Some(output) = output.filter(|_| report.workload.sampling.ignore_eos) {
         load.insert("output_seq_len".into(), length(output));
     }
@@ -89,7 +89,7 @@ fn length(of: &LengthDistribution) -> Value {
         length.insert("std_dev".into(), json!(std_dev));
     }
     length.insert("min".into(), json!(of.min));
-    // The format wants at least 1.
+    // The format requires at least 1.
     length.insert("max".into(), json!(of.max.max(1)));
     Value::Object(length)
 }
@@ -104,7 +104,7 @@ fn sum(prefix: &LengthDistribution, question: &LengthDistribution) -> Value {
     json!({"distribution": "other", "value": value, "min": min, "max": max.max(1)})
 }
 
-/// The profile as rendered, the run's own settings, and every key that was ignored or changed.
+/// The rendered profile, the run's own settings, and every key that was ignored or changed.
 pub(super) fn native(report: &Parts<'_>) -> Value {
     let run = report.run;
     let notices: Vec<String> = report.notices.iter().map(|it| format!("{}: {}", it.path, it.message)).collect();

@@ -1,10 +1,9 @@
-//! The standard benchmark report of llm-d, one load point (stage) a file: `benchmark_report_v0.2.yaml` and, with all that revision
-//! 0.2.1 has a place for, `benchmark_report_v0.2.1.json`.
+//! The standard benchmark report of llm-d, one file per load point (stage): `benchmark_report_v0.2.yaml`, and `benchmark_report_v0.2.1.json` with
+//! everything that revision 0.2.1 has a place for.
 //!
-//! Unknown keys are errors in this format and absent values are left out, never null and never zero. TTFT and request latency
-//! count from the clock that the keyword `clock=` names; what the format has no place for stands in the keywords, and below
-//! `results.observability`, where keys of one's own are allowed. All times are seconds, because readers exist that take
-//! every time for seconds and skip its unit (llm-d's Prism before it read units).
+//! Unknown keys are errors in this format. Absent values are left out, never null and never zero. TTFT and request latency count from the clock in
+//! the keyword `clock=`. Values that the format has no place for are in the keywords, and below `results.observability`, where custom keys are
+//! allowed. All times are seconds, because some readers take every time for seconds and skip its unit (llm-d's Prism before it read units).
 
 mod load;
 mod observability;
@@ -52,7 +51,7 @@ fn document(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index
     scenario.insert("stack".into(), json!([target(report)]));
     if let Some(standardized) = load::load(report, stage, index) {
         let native = load::native(report);
-        // The same for all stages of a run: Prism groups reports by it.
+        // The same for all stages of a run, because Prism groups reports by it.
         let metadata = json!({"cfg_id": config_id(&native)});
         scenario.insert("load".into(), json!({"metadata": metadata, "standardized": standardized, "native": native}));
     }
@@ -70,7 +69,7 @@ fn results(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index:
     requests.insert("aggregate".into(), performance::aggregate(&stage.figures));
     let mut results = Map::new();
     if revision == Revision::V021 {
-        // A run of one stage has the series once.
+        // A run of one stage has the series only once.
         let series = stage.series.as_ref().or(analysis.series.as_ref().filter(|_| analysis.stages.len() == 1));
         let series = series.and_then(|it| time_series::requests(it, &stage.figures, analysis.started));
         insert(&mut requests, "time_series", series);
@@ -83,7 +82,7 @@ fn results(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index:
 
 fn run(report: &Parts<'_>, stage: &StageAnalysis) -> Value {
     let (analysis, identity) = (report.analysis, &report.run.run);
-    // Derived and not drawn, so that the same measurement always has the same report.
+    // Derived, not random, so that the same measurement always has the same report.
     let run_of_series = identity.repeat_number.map_or_else(String::new, |it| format!("{}/", repeat_name(it)));
     let report_of = format!("{}/{}/{run_of_series}{}", identity.uid, identity.attempt, stage.stage.name);
     let mut run = Map::new();
@@ -110,14 +109,14 @@ fn run(report: &Parts<'_>, stage: &StageAnalysis) -> Value {
     Value::Object(run)
 }
 
-/// Start and end of the stage: its first request was due, its last one had ended.
+/// Start and end of the stage: when its first request was due, and when its last request ended.
 fn time(zero: Timestamp, figures: &Figures) -> Option<Value> {
     let (start, end) = (at(zero, figures.first_due?)?, at(zero, figures.last_end?)?);
     let duration = format!("PT{}S", figures.duration.as_secs_f64());
     Some(json!({"start": start, "end": end, "duration": duration}))
 }
 
-/// What is known of the server: where it is, which model it serves, and its engine where it tells that.
+/// What is known about the server: its address, its model, and its engine if it reports that.
 fn target(report: &Parts<'_>) -> Value {
     let identity = report.server.map(|it| &it.before);
     let engine = identity.and_then(|it| it.engine.as_deref());
@@ -135,7 +134,7 @@ fn target(report: &Parts<'_>) -> Value {
         "endpoint": report.run.endpoint.name(),
         "model": {"name": report.analysis.model},
     });
-    // The kind inference_engine would ask for the parallelism as well, which nobody told.
+    // The kind inference_engine would also require the parallelism, which is unknown.
     if let Some(hardware) = &report.run.hardware {
         standardized["accelerator"] = match &hardware.accelerator {
             Some(model) => json!({"model": model, "count": hardware.accelerators}),
@@ -149,7 +148,7 @@ fn target(report: &Parts<'_>) -> Value {
     })
 }
 
-/// SHA-256 of the JSON, its first 16 hex digits: equal configurations have equal ids.
+/// The first 16 hex digits of the SHA-256 of the JSON: equal configurations have equal ids.
 fn config_id(value: &Value) -> String {
     hex(&Sha256::digest(value.to_string().as_bytes())[..8])
 }

@@ -1,7 +1,6 @@
-//! What the servers reported of themselves during a stage, and the steady state of the stage.
+//! What the servers reported about themselves during a stage, and the steady state of the stage.
 //!
-//! Shares are fractions and not percents: Prism takes a value of at most 1 for a fraction, whatever its unit, so that 0.5 % as a
-//! percent would be shown as 50 %.
+//! Shares are fractions, not percents: Prism takes a value of at most 1 for a fraction, whatever its unit. It would show 0.5 % in percent as 50 %.
 
 use crds::benchmark_run::MetricsKind;
 use serde_json::{Map, Value, json};
@@ -15,7 +14,7 @@ use super::{
 use analysis::{StageAnalysis, servers::ServerAnalysis};
 use document::Parts;
 
-/// `None` where nothing is known of servers and steady state.
+/// `None` if nothing is known about servers and steady state.
 pub(super) fn observability(
     revision: Revision,
     report: &Parts<'_>,
@@ -45,7 +44,7 @@ pub(super) fn observability(
     Some(all).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// All servers of the target together: requests, memory and power added, shares as the mean over servers or GPUs.
+/// All servers of the target together: requests, memory and power are summed, and shares are the mean over servers or GPUs.
 fn aggregate(of: &WindowFigures) -> Option<Value> {
     let mut found = Map::new();
     insert(&mut found, "kv_cache_usage", levels("fraction", of.kv_cache_usage));
@@ -59,7 +58,7 @@ fn aggregate(of: &WindowFigures) -> Option<Value> {
     Some(found).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// The same by the names that llm-d-benchmark makes of the servers' metrics, and that Prism reads.
+/// The same values under the names that llm-d-benchmark derives from the servers' metrics, and that Prism reads.
 fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item = (String, Value)> {
     let vllm = [
         ("vllm_kv_cache_usage_perc", levels("fraction", of.kv_cache_usage)),
@@ -78,7 +77,7 @@ fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item 
     found.filter_map(|(name, it)| Some((name.to_owned(), json!({"aggregated": it?}))))
 }
 
-/// Whether the servers that serve models are vLLM, and nothing else is among what the figures are of.
+/// Whether all servers that serve models are vLLM, and the figures cover no other server.
 fn are_all_vllm(server: &ServerAnalysis) -> bool {
     let mut engines =
         server.scraped.addresses.iter().filter_map(|it| it.engine).filter(|it| it.serves_model()).peekable();

@@ -1,4 +1,4 @@
-//! What the requests of a stage came to: counts, latencies and rates.
+//! The results of the requests of a stage: counts, latencies and rates.
 
 use std::time::Duration;
 
@@ -42,13 +42,13 @@ pub(super) fn aggregate(figures: &Figures) -> Value {
     Value::Object(aggregate)
 }
 
-/// Whether the output tokens were counted in one way: a sum of the server's counts and the launcher's is neither's.
+/// Whether all output tokens were counted in the same way: a sum of the server's counts and the launcher's counts is neither.
 pub(super) fn has_token_counts(figures: &Figures) -> bool {
     figures.token_count != Some(TokenCount::Mixed)
 }
 
-/// Whether a gap between events is one between tokens. Of events with several tokens only the mean time between two tokens is known,
-/// and TPOT has it.
+/// Whether a gap between events is a gap between tokens. For events with several tokens, only the mean time between two tokens is known, and TPOT
+/// contains it.
 pub(super) fn has_token_gaps(figures: &Figures) -> bool {
     figures.has_several_tokens_an_event() != Some(true)
 }

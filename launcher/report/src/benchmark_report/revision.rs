@@ -6,12 +6,12 @@ use analysis::Analysis;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revision {
     V02,
-    /// Every report of 0.2 is one of 0.2.1 as well. That has in addition: the course over time of requests and servers, and sessions.
+    /// Every 0.2 report is also a 0.2.1 report. Revision 0.2.1 adds time series of requests and servers, and sessions.
     V021,
 }
 
 impl Revision {
-    /// The revisions that a results folder has.
+    /// The revisions in a results folder.
     pub const ALL: [Revision; 2] = [Revision::V02, Revision::V021];
 
     pub(super) fn version(self) -> &'static str {
@@ -21,8 +21,7 @@ impl Revision {
         }
     }
 
-    /// Prism takes each YAML file whose name begins with `benchmark_report_v0.2` for another stage, so that only one revision may
-    /// be YAML.
+    /// Prism takes each YAML file with a name that begins with `benchmark_report_v0.2` for another stage, so only one revision may be YAML.
     fn extension(self) -> &'static str {
         match self {
             Revision::V02 => "yaml",
@@ -31,8 +30,8 @@ impl Revision {
     }
 }
 
-/// The file of a stage: without the stage's name where there is only one. Two names never have one file: a letter that has
-/// no place in a file's name stands there as `%` and the hexadecimal digits of its bytes.
+/// The file of a stage: without the stage's name if there is only one. Two names never share a file: a character that is not allowed in file names
+/// becomes `%` and the hexadecimal digits of its bytes.
 pub fn file_name(revision: Revision, analysis: &Analysis, index: usize) -> String {
     let stage = analysis.stages.get(index).filter(|_| analysis.stages.len() > 1);
     let mut name = format!("benchmark_report_v{}", revision.version());

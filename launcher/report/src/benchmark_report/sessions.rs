@@ -1,13 +1,12 @@
-//! Sessions as the standard report has them: `session_performance`, of revision 0.2.1 alone, because the schema that 0.2 was
-//! published with has no place for them.
+//! Sessions in the standard report: `session_performance`, only in revision 0.2.1, because the published schema of 0.2 has no place for them.
 
 use serde_json::{Map, Value, json};
 
 use super::values::{insert, seconds, statistics};
 use analysis::SessionFigures;
 
-/// Durations, turns and tokens are those of complete sessions. Sessions that the end of the stage cut short, and users who began
-/// with a later turn, are in the total alone.
+/// Durations, turns and tokens cover complete sessions. Sessions cut short by the end of the stage, and users who began with a later turn, count
+/// only in the total.
 pub(super) fn performance(of: &SessionFigures) -> Value {
     let mut sessions = Map::new();
     sessions.insert("total".into(), json!(of.sessions));

@@ -1,4 +1,4 @@
-//! The course of a stage over time: a point for each bin of the time series, at the time when the bin begins.
+//! The time series of a stage: one point per bin, at the begin of the bin.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use analysis::{BinFigures, BinTimes, Figures, SeriesFigures};
 use measurement::recorder::series::OutcomeGroup;
 use server_metrics::series::{OverTime, Values};
 
-/// Latencies and rates of the requests; `None` where nothing happened.
+/// Latencies and rates of the requests; `None` if nothing happened.
 pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestamp) -> Option<Value> {
     let bins = Bins { series, zero };
     let counted = performance::has_token_counts(figures);
@@ -31,8 +31,8 @@ pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestam
     Some(all).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// What the servers reported during a stage; `None` where no bin of it has a value. Counters are left out: the format has their values
-/// since the start of a server, which are not known of a bin.
+/// What the servers reported during a stage; `None` if no bin of it has a value. Counters are left out: the format contains their values since the
+/// start of a server, which are unknown for a bin.
 pub(super) fn servers(of: &OverTime, stage: &Figures, zero: Timestamp) -> Option<Value> {
     let (from, to) = (stage.first_due?, stage.last_end?);
     let series = |units: &str, values: &Values| {
@@ -84,8 +84,8 @@ impl Bins<'_> {
         (!points.is_empty()).then(|| json!({"units": units, "series": points}))
     }
 
-    /// Over the part of a bin that lies between the first event and the last one; a bin of which that is less than a half has no
-    /// rate, because few events would make it large. `None` if all counts are zero.
+    /// The rate over the part of a bin between the first and the last event. If that is less than half of the bin, the bin has no rate, because a
+    /// few events would make it large. `None` if all counts are zero.
     fn rate(&self, units: &str, of_bin: impl Fn(&BinFigures) -> u64) -> Option<Value> {
         if self.series.bins.iter().all(|it| of_bin(it) == 0) {
             return None;

@@ -1,4 +1,4 @@
-//! Values as the format has them.
+//! Values in the representation of the format.
 
 use std::time::Duration;
 

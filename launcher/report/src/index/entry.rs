@@ -1,4 +1,4 @@
-//! [I/O] What the page shows of a run, read from its `report.json`. A report that this release cannot read has a row with the reason.
+//! [I/O] The row of a run on the page, read from its `report.json`. A report that this release cannot read has a row with the reason.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use crate::{REPORT_FILE_NAME, objectives};
 
 /// The largest file that is read. A report of 100 stages with a time series each has 2 MiB.
 const MAX_REPORT: u64 = 64 << 20;
-/// The longest text of a row, in letters.
+/// Maximum length of a text in a row, in characters.
 const MAX_TEXT: usize = 160;
-/// Names of stages, tests and reasons in a row.
+/// Maximum number of names of stages, tests and reasons in a row.
 const MAX_NAMES: usize = 5;
-/// Points of a curve.
+/// Maximum number of points of a curve.
 const POINTS: usize = 32;
 /// The height of a curve.
 const HEIGHT: f64 = 100.0;
@@ -30,12 +30,12 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) stamp: Stamp,
     pub(super) page: Option<String>,
-    /// Why there is nothing else.
+    /// Why the row has no other content.
     pub(super) problem: Option<String>,
     pub(super) run: Option<Run>,
 }
 
-/// What a report tells.
+/// The content of a report.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -48,13 +48,13 @@ pub(super) struct Run {
     pub(super) profile: String,
     pub(super) stages: String,
     pub(super) outcome: String,
-    /// LoadGen's verdicts, objectives or reasons, in words.
+    /// LoadGen's verdicts, objectives or reasons, as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) remark: String,
     pub(super) requests: u64,
     /// Requests without an answer.
     pub(super) unanswered: u64,
-    /// Of several stages the least and the most; of one the same twice.
+    /// The least and the most of several stages; for one stage, the same value twice.
     pub(super) output_tokens_per_second: Option<[f64; 2]>,
     pub(super) requests_per_second: Option<[f64; 2]>,
     pub(super) ttft_p50_ms: Option<[f64; 2]>,
@@ -62,15 +62,15 @@ pub(super) struct Run {
     pub(super) tpot_p50_ms: Option<[f64; 2]>,
     pub(super) itl_p99_ms: Option<[f64; 2]>,
     pub(super) latency_p99_ms: Option<[f64; 2]>,
-    /// Output tokens per second over time, in percent of the most.
+    /// Output tokens per second over time, in percent of the maximum.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) curve: Vec<u8>,
-    /// The most, of a point of the curve.
+    /// The maximum of the curve.
     pub(super) curve_most: Option<f64>,
 }
 
 impl Entry {
-    /// Reads the report of a folder. What cannot be read has its reason.
+    /// Reads the report of a folder. A report that cannot be read has a reason.
     pub(super) fn read(root: &Path, found: &Found) -> Entry {
         let folder = root.join(&found.folder);
         let read = match found.kind {
@@ -85,7 +85,7 @@ impl Entry {
         }
     }
 
-    /// Whether the row is of the folder as it is now.
+    /// Whether the row still matches the folder.
     pub(super) fn is_of(&self, found: &Found) -> bool {
         self.kind == found.kind && self.stamp == found.stamp
     }
@@ -98,7 +98,7 @@ fn run(folder: &Path, stamp: Stamp) -> Result<Run, String> {
     Ok(row(&report))
 }
 
-/// Of a series of runs of one load; each of them has a row of its own.
+/// A series of runs of one load. Each run has its own row.
 fn repeats(folder: &Path, stamp: Stamp) -> Result<Run, String> {
     let content = content(&folder.join(REPEATS), stamp)?;
     let repeats: Repeats =
@@ -124,7 +124,7 @@ fn content(path: &Path, stamp: Stamp) -> Result<Vec<u8>, String> {
     user_file::read_regular(path, MAX_REPORT).map_err(|error| format!("{name} cannot be read: {error}"))
 }
 
-/// A text from outside on one line, and not too long.
+/// A text from outside on one line, with bounded length.
 fn text(text: &str) -> String {
     let line = one_line(text);
     match line.char_indices().nth(MAX_TEXT) {
@@ -133,7 +133,7 @@ fn text(text: &str) -> String {
     }
 }
 
-/// The first names, and how many there are.
+/// The first names, and the total number.
 fn listed(names: Vec<String>) -> String {
     let count = names.len();
     let first: Vec<String> = names.iter().take(MAX_NAMES).map(|it| text(it)).collect();
@@ -200,13 +200,13 @@ fn row(report: &ReportDocument) -> Run {
     }
 }
 
-/// The least and the most of all stages.
+/// The least and the most over all stages.
 fn range(stages: &[StageDocument], of: impl Fn(&FiguresDocument) -> Option<f64>) -> Option<[f64; 2]> {
     let values = stages.iter().filter_map(|it| of(&it.figures)).filter(|it| it.is_finite()).map(significant);
     values.fold(None, |range, it| Some(range.map_or([it, it], |[least, most]: [f64; 2]| [least.min(it), most.max(it)])))
 }
 
-/// Tokens per second of at most [`POINTS`] equal parts of the run, in percent of the most, and the most. `None` without tokens.
+/// Tokens per second in at most [`POINTS`] equal parts of the run, in percent of the maximum, and the maximum. `None` without tokens.
 fn curve(series: &TimeSeriesDocument) -> Option<(Vec<u8>, f64)> {
     let bins = &series.output_tokens.0;
     let width = bins.len().div_ceil(POINTS).max(1);
@@ -215,11 +215,11 @@ fn curve(series: &TimeSeriesDocument) -> Option<(Vec<u8>, f64)> {
         .map(|it| it.iter().map(|it| *it as f64).sum::<f64>() / (it.len() as f64 * series.bin_ms / 1e3))
         .collect();
     let most = rates.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
-    // The cast saturates, and takes what is no number for 0.
+    // The cast saturates, and converts NaN to 0.
     (most > 0.0).then(|| (rates.iter().map(|it| (it / most * HEIGHT).round() as u8).collect(), significant(most)))
 }
 
-/// Rounded to four digits: a page with thousands of rows has no use for more.
+/// Rounded to four digits: more would only enlarge a page with thousands of rows.
 fn significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;

@@ -1,6 +1,6 @@
 //! [I/O] Which folders below a root are results folders.
 //!
-//! A run lies in the root, or one folder deeper (`chat/a1`, or the runs of a folder of repeats). Links are not followed.
+//! A run is in the root, or one folder deeper (`chat/a1`, or the runs of a folder of repeats). Links are not followed.
 
 use std::{
     fs::{self, DirEntry},
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{REPORT_FILE_NAME, partial::SUFFIX};
 
-/// Folders that are looked at; a root with more is no folder of results.
+/// Maximum number of folders that are read; a root with more is no folder of results.
 const MAX_FOLDERS: usize = 50_000;
 pub(super) const REPEATS: &str = "repeats.json";
-/// What a person reads of a run, the best first.
+/// The files of a run for people, the best first.
 const PAGES: [&str; 2] = ["report.html", "report.md"];
 const REPEATS_PAGES: [&str; 1] = ["repeats.md"];
 
@@ -28,28 +28,28 @@ pub(super) enum Kind {
     Run,
     /// It has a `repeats.json`: several runs of one load.
     Repeats,
-    /// A launcher writes it, or was killed.
+    /// A launcher is writing it, or was killed.
     Unfinished,
 }
 
-/// Tells whether a file was written again.
+/// Detects whether a file was written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stamp {
     pub(super) bytes: u64,
-    /// Milliseconds since 1970; 0 where the file system does not tell.
+    /// Milliseconds since 1970; 0 if the file system does not report it.
     pub(super) modified_ms: u64,
 }
 
-/// A folder that the index has a row for.
+/// A folder with a row in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     /// Its path below the root, with `/` between names.
     pub(super) folder: String,
     pub(super) kind: Kind,
-    /// Of the file that the row is made of.
+    /// The stamp of the file behind the row.
     pub(super) stamp: Stamp,
-    /// The file that the row leads to.
+    /// The file that the row links to.
     pub(super) page: Option<String>,
 }
 
@@ -59,12 +59,12 @@ pub(super) struct Folders {
     pub(super) found: Vec<Found>,
     /// Folders that are no results folders, and files whose names are not UTF-8.
     pub(super) others: u64,
-    /// There are more folders than are looked at.
+    /// There are more folders than were read.
     pub(super) more: bool,
 }
 
 impl Folders {
-    /// Looks through a root. A folder below it that cannot be read is none of results.
+    /// Searches a root. A folder below it that cannot be read is not a results folder.
     ///
     /// # Errors
     /// The root itself cannot be read.
@@ -102,7 +102,7 @@ impl Folders {
                 let others = self.others;
                 below.iter().for_each(|it| self.add(it, name, left));
                 if self.found.len() == before {
-                    // One folder of something else, whatever it holds.
+                    // A folder of something else counts once, whatever it contains.
                     self.others = others + 1;
                 }
             } else if repeats.is_none() {

@@ -1,4 +1,4 @@
-//! [I/O] `index.md`: a line for each run, added when it has ended.
+//! [I/O] `index.md`: one line per run, added when the run has ended.
 
 use std::{
     fs::File,
@@ -15,18 +15,18 @@ use document::{FiguresDocument, ReportDocument};
 /// The name of the file.
 pub(super) const FILE_NAME: &str = "index.md";
 
-/// Begins each table: a release with other columns begins another one.
+/// Begins each table: a release with other columns begins a new table.
 const COLUMNS: &str = "\
 | folder | profile | load | target | model | outcome | requests | failed or cancelled | TTFT p50 | TTFT p99 | ITL p99 | output tokens/s |
 | --- | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 ";
-/// More than this of an index is not searched for its columns; they are then written again.
+/// If an index is larger than this, its columns are not searched, but written again.
 const MAX_SEARCHED: u64 = 16 << 20;
-/// So many stages are named.
+/// Maximum number of stages that are named.
 const MAX_STAGES: usize = 4;
 
-/// Adds a line to the file, which is open for appending and locked, after a header where it has none of these columns. On a full
-/// disk the file stays as it was.
+/// Adds a line to the file, which is open for appending and locked. If the file lacks these columns, a header comes first. On a full disk, the file
+/// stays as it was.
 pub(super) fn append(mut file: &File, row: &str) -> io::Result<()> {
     let before = file.metadata()?.len();
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn append(mut file: &File, row: &str) -> io::Result<()> {
         (false, false) => format!("\n{COLUMNS}"),
     };
     file.write_all(format!("{header}{row}").as_bytes()).inspect_err(|_| {
-        // What was there is worth more than the reason why this failed as well.
+        // The existing content matters more than the reason why this failed too.
         let _ = file.set_len(before);
     })
 }
@@ -65,7 +65,7 @@ pub(super) fn row(document: &ReportDocument, stored: &Stored) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A figure, given with its text; of several stages the least and the most.
+/// A figure with its text; the least and the most of several stages.
 fn of_stages(document: &ReportDocument, figure: impl Fn(&FiguresDocument) -> Option<(f64, String)>) -> String {
     let mut found: Vec<(f64, String)> = document.stages.iter().filter_map(|it| figure(&it.figures)).collect();
     found.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -76,7 +76,7 @@ fn of_stages(document: &ReportDocument, figure: impl Fn(&FiguresDocument) -> Opt
     }
 }
 
-/// The names of the stages, which tell their rates or how many requests are under way: `c1, c2, c4 ... c64 (7 stages)`.
+/// The names of the stages, which contain their rates or concurrency: `c1, c2, c4 ... c64 (7 stages)`.
 fn load(document: &ReportDocument) -> String {
     let names: Vec<&str> = document.stages.iter().map(|it| it.name.as_str()).collect();
     match names.as_slice() {
@@ -87,7 +87,7 @@ fn load(document: &ReportDocument) -> String {
     }
 }
 
-/// The outcome, and what LoadGen says of each test.
+/// The outcome, and LoadGen's verdict on each test.
 fn outcome(document: &ReportDocument) -> String {
     let tests = document.loadgen.iter().flat_map(|it| &it.tests);
     let tests: String = tests.map(|it| format!(", {} {}", it.scenario.name(), cell(&it.result))).collect();

@@ -1,5 +1,5 @@
-//! [I/O] What a person finds beside the results folders: `latest`, a link to the newest one, `index.md`, a line for each, and
-//! `index.html`, a page of all of them. None of these holds anything that the folders do not.
+//! [I/O] Files for people beside the results folders: `latest`, a link to the newest folder; `index.md`, with one line per folder; and
+//! `index.html`, a page of all folders. They contain nothing that the folders do not.
 
 mod entry;
 mod folders;
@@ -23,18 +23,17 @@ use document::ReportDocument;
 
 pub use page::Rebuilt;
 
-/// How often, and after what time, a lock is tried that another process holds: five seconds in all.
+/// Number of attempts to get a lock that another process holds, and the time between them: five seconds in total.
 const LOCK_TRIES: u32 = 100;
 const NEXT_TRY: Duration = Duration::from_millis(50);
 
-/// Reports that an update reads at most, beside those that the page has: a run does not wait for the reports of thousands of others.
+/// Maximum number of new reports that an update reads: a run does not wait for the reports of thousands of other runs.
 const MAX_READ: usize = 200;
 
-/// Points `latest` at a folder, adds its line to `index.md`, and brings `index.html` up to date. Waits some seconds while another process
-/// does so.
+/// Points `latest` at a folder, adds its line to `index.md`, and updates `index.html`. Waits some seconds while another process does so.
 ///
 /// # Errors
-/// The root cannot be written, or its file system knows no links. The folder itself is whole all the same.
+/// The root cannot be written, or its file system has no links. The folder itself is complete nevertheless.
 pub fn add(root: &Path, document: &ReportDocument, stored: &Stored) -> io::Result<()> {
     let file = lock(root, Missing::Made)?;
     lines::append(&file, &lines::row(document, stored))?;
@@ -46,7 +45,7 @@ pub fn add(root: &Path, document: &ReportDocument, stored: &Stored) -> io::Resul
 /// Points `latest` at a folder below the root.
 ///
 /// # Errors
-/// The root is not writable, or another process locks the index for longer.
+/// The root is not writable, or another process holds the lock for longer.
 pub fn link_latest(root: &Path, name: &str) -> io::Result<()> {
     let _lock = lock(root, Missing::Made)?;
     point_latest(root, name)
@@ -64,11 +63,11 @@ pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
     page::update(root, usize::MAX)
 }
 
-/// `index.md`, open for appending. Its lock keeps two launchers apart, for both indexes: `index.html` is replaced as a whole, and a lock
-/// on a file that is replaced would hold nobody off.
+/// `index.md`, open for appending. Its lock serializes two launchers for both indexes: `index.html` is replaced as a whole, and a lock on a
+/// replaced file would stop nobody.
 fn lock(root: &Path, missing: Missing) -> io::Result<File> {
     let path = root.join(lines::FILE_NAME);
-    // Others may have put a pipe or a link there.
+    // Others may have placed a pipe or a link there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = File::options();
     let file = options.read(true).append(true).create(missing == Missing::Made).custom_flags(flags).open(&path);
@@ -86,20 +85,20 @@ fn lock(root: &Path, missing: Missing) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::TimedOut, format!("another process holds {}", path.display())))
 }
 
-/// What becomes of an `index.md` that is not there.
+/// What to do if `index.md` does not exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Made,
     Refused,
 }
 
-/// The link is made under another name and renamed, so that `latest` always leads somewhere.
+/// The link is created under another name and renamed, so that `latest` is always valid.
 fn point_latest(root: &Path, name: &str) -> io::Result<()> {
     let temporary = root.join(format!(".latest.{}.tmp", process::id()));
     let made = std::os::unix::fs::symlink(name, &temporary);
     let done = made.and_then(|()| fs::rename(&temporary, root.join("latest")));
     if done.is_err() {
-        // It may not exist, and the first error is the one to tell.
+        // It may not exist, and the first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     done

@@ -1,8 +1,8 @@
 //! [I/O] `index.html`: a page of all runs below a root, in one file that needs neither a server nor a network.
 //!
-//! The rows are data (JSON, a line each), which the page's script shows. They are also what the next update begins with: it looks at all
-//! folders, but reads the reports of those alone that are new or were written again. So an update costs a look at each folder,
-//! and the page mends itself when folders come and go behind its back.
+//! The rows are data (JSON, one line per row), which the page's script shows. The next update reads them first: it lists all folders, but reads
+//! only reports that are new or were written again. So an update costs one look at each folder, and the page stays correct when folders are added
+//! or deleted by others.
 
 use std::{
     collections::HashMap,
@@ -21,37 +21,36 @@ use files::{user_file, write_whole};
 
 /// The name of the file.
 const FILE_NAME: &str = "index.html";
-/// Rows of a page; the oldest runs are left out.
+/// Maximum number of rows of a page; the oldest runs are left out.
 const MAX_ROWS: usize = 10_000;
-/// More than this of a page is not read again.
+/// A larger page is not read again.
 const MAX_PAGE: u64 = 128 << 20;
-/// The longest line of it. A row has about 700 bytes; one of texts at their bounds, all of letters that are escaped, 20,000.
+/// Maximum length of its lines. A row has about 700 bytes; a row with texts of maximum length, all of escaped characters, has 20,000.
 const MAX_LINE: u64 = 64 << 10;
 
-/// Begins the rows. A release with other rows has another format, and reads all reports again.
+/// Begins the rows. A release with other rows has another format, and then reads all reports again.
 const BEGIN: &str = r#"<script type="application/json" id="runs" data-format="benchwright.dev/index/v1">"#;
 const END: &str = "</script>";
 
-/// What stands around the rows. Texts in `%` are replaced.
+/// The page around the rows. Texts in `%` are replaced.
 const FRAME: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What an update came to.
+/// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Rows of the page.
     pub rows: usize,
     /// Reports that were read.
     pub read: usize,
-    /// New folders whose reports are still to be read.
+    /// New folders with reports that are still to be read.
     pub unread: usize,
     /// The oldest runs, which have no rows.
     pub left_out: usize,
 }
 
-/// Brings the page up to date, and reads at most `max_read` reports for it, the newest first. The caller keeps others from doing the
-/// same meanwhile.
+/// Updates the page, and reads at most `max_read` reports for it, the newest first. The caller prevents concurrent updates.
 pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     let Folders { mut found, others, more } = Folders::below(root)?;
     // The newest first, so that the bounds leave out the oldest folders.
@@ -63,7 +62,7 @@ pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     let mut rows = Vec::with_capacity(found.len());
     for it in &found {
         match known.remove(&it.folder).filter(|entry| entry.is_of(it)) {
-            // A page may have come since.
+            // The run's own page may have been added since.
             Some(entry) => rows.push(Entry { page: it.page.clone(), ..entry }),
             None if read < max_read || it.kind == Kind::Unfinished => {
                 read += usize::from(it.kind != Kind::Unfinished);
@@ -79,13 +78,13 @@ pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     Ok(rebuilt)
 }
 
-/// When a run began, in milliseconds since 1970. Where the report has no such time: when its file was written.
+/// When a run began, in milliseconds since 1970. If the report does not contain the time: when its file was written.
 fn begun_ms(entry: &Entry) -> i64 {
     let started = entry.run.as_ref().and_then(|Run { started, .. }| started.parse::<Timestamp>().ok());
     started.map_or_else(|| i64::try_from(entry.stamp.modified_ms).unwrap_or(i64::MAX), Timestamp::as_millisecond)
 }
 
-/// What the page says beside its rows.
+/// The notes of the page besides its rows.
 fn notes(rebuilt: Rebuilt, others: u64, more: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match others {
@@ -105,7 +104,7 @@ fn notes(rebuilt: Rebuilt, others: u64, more: bool) -> Vec<String> {
     notes
 }
 
-/// The rows of a page by their folders; none where there is no page, or one of another format.
+/// The rows of a page by folder; empty if there is no page, or if its format differs.
 fn entries(page: &Path) -> HashMap<String, Entry> {
     let read = || -> io::Result<HashMap<String, Entry>> {
         let mut lines = BufReader::new(user_file::open_regular(page)?.take(MAX_PAGE));
@@ -122,7 +121,7 @@ fn entries(page: &Path) -> HashMap<String, Entry> {
             } else if text == END.as_bytes() {
                 return Ok(entries);
             } else {
-                // The last row has no comma; brackets and what was damaged are no rows.
+                // The last row has no comma. Brackets and damaged lines are no rows.
                 let row = text.strip_suffix(b",").unwrap_or(text);
                 if let Ok(entry) = serde_json::from_slice::<Entry>(row) {
                     entries.insert(entry.folder.clone(), entry);
@@ -149,7 +148,7 @@ fn write(rows: &[Entry], notes: &[String], to: &mut (impl Write + ?Sized)) -> io
     to.write_all(tail.replace("%script%", SCRIPT).as_bytes())
 }
 
-/// JSON within HTML: nothing in it ends the element, and no line of JavaScript ends in it. Outside of strings JSON has none of these.
+/// JSON within HTML: nothing in it ends the element, or a line of JavaScript. Outside strings, JSON contains none of these characters.
 fn embedded(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {

@@ -1,4 +1,4 @@
-//! `config.json` and `summary.json` of a run with LoadGen tests. The same types are written and read.
+//! `config.json` and `summary.json` of a run with LoadGen tests. The same types write and read them.
 
 use analysis::loadgen::{
     judged::LoadGenTests,
@@ -18,7 +18,7 @@ use document::{Parts, TOOL_VERSION, redact::redact};
 /// The name of the stage of a performance phase.
 const PERFORMANCE: &str = "performance";
 
-/// `config.json`: what the tests were run with.
+/// `config.json`: the inputs of the tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadGenConfig {
     /// Name and release of the program that wrote the file.
@@ -47,7 +47,7 @@ impl LoadGenConfig {
         }
     }
 
-    /// What is written: a field of the sampling or the requests may be a credential.
+    /// The JSON without secrets: a field of the sampling or the requests may be a credential.
     pub(super) fn without_secrets(&self) -> serde_json::Result<Value> {
         let mut config = serde_json::to_value(self)?;
         redact(&mut config);
@@ -55,7 +55,7 @@ impl LoadGenConfig {
     }
 }
 
-/// `summary.json`: what the tests came to.
+/// `summary.json`: the results of the tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadGenSummary {
     /// Name and release of the program that wrote the file.
@@ -66,13 +66,12 @@ pub struct LoadGenSummary {
     pub round: String,
     pub started: Timestamp,
     pub outcome: Outcome,
-    /// Why the outcome is what it is, as sentences.
+    /// Reasons of the outcome, as sentences.
     pub reasons: Vec<String>,
     /// The trials before the tests.
     pub trials: Vec<TrialVerdict>,
     pub tests: Vec<TestVerdict>,
-    /// The same in the words of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. An unknown
-    /// value is null.
+    /// The same results under the keys of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. An unknown value is null.
     #[serde(flatten)]
     pub runner: Map<String, Value>,
 }
@@ -96,7 +95,7 @@ impl LoadGenSummary {
     }
 }
 
-/// The keys of the runner's `summary.json`. Figures of accuracy are on its scale of 0 to 1.
+/// The keys of the runner's `summary.json`. Figures of accuracy use its scale of 0 to 1.
 fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> Map<String, Value> {
     let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
     let performance = of_mode(Mode::PerformanceOnly);
@@ -136,7 +135,7 @@ fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> M
         "system": {
             "gpu_count": report.run.hardware.as_ref().map(|it| it.accelerators),
             "vllm_version": report.server.filter(|it| it.before.engine.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("vllm"))).and_then(|it| it.before.version.clone()),
-            // No server reveals it.
+            // No server reports it.
             "torch_version": null,
         },
         "run": {

@@ -1,4 +1,4 @@
-//! The files of LoadGen tests: the logs of each in a folder of its own, `config.json` and `summary.json` beside them.
+//! The files of LoadGen tests: a folder of logs per test, and `config.json` and `summary.json` beside them.
 
 mod documents;
 
@@ -15,7 +15,7 @@ use loadgen::logs::{accuracy_log, detail, summary};
 
 pub use documents::{LoadGenConfig, LoadGenSummary};
 
-/// Writes the files; none where the run has no such tests.
+/// Writes the files; none if the run has no LoadGen tests.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -41,15 +41,15 @@ pub(super) fn write(folder: &mut Folder, report: &Parts<'_>) -> Result<(), Stora
 pub(super) struct TestRow {
     /// The folder of its logs.
     pub(super) name: String,
-    /// What stands beside it.
+    /// The cells after the name.
     pub(super) cells: Vec<String>,
 }
 
-/// The columns of [`rows`], behind the first.
+/// The columns of [`rows`] after the first.
 pub(super) const COLUMNS: [&str; 10] =
     ["scenario", "mode", "result", "queries", "target/s", "samples/s", "tokens/s", "TTFT p99", "TPOT p99", "errors"];
 
-/// The tests as rows of a table. Rates are those of the logs, and until the latest completion where the logs have none.
+/// The tests as rows of a table. Rates come from the logs, or if the logs have none, cover the time until the latest completion.
 pub(super) fn rows(tests: &LoadGenDocument) -> impl Iterator<Item = TestRow> {
     tests.tests.iter().map(|it| {
         let time = |millis: Option<f64>| text::optional(millis.filter(|it| *it >= 0.0), text::millis);
@@ -70,7 +70,7 @@ pub(super) fn rows(tests: &LoadGenDocument) -> impl Iterator<Item = TestRow> {
     })
 }
 
-/// What the logs lack, or have under another name, each after the folder of its test.
+/// What the logs lack, or have under another name. Each note begins with the folder of its test.
 pub(super) fn notes(tests: &LoadGenDocument) -> Vec<String> {
     tests.tests.iter().flat_map(|test| test.notes.iter().map(|note| format!("{}: {note}", test.folder))).collect()
 }

@@ -1,8 +1,8 @@
 //! [I/O] Deletes old results folders below a root, such as a claim that many runs share.
 //!
-//! A folder is deleted only if it is finished and ours: a real folder, directly below the root, whose `report.json` or `repeats.json`
-//! says that it is of this tool. No link is followed. A folder is first renamed to a hidden name, so that of two launchers one deletes it,
-//! and half a folder never has the name of a whole one. What a killed launcher left of that is deleted by the next one.
+//! A folder is deleted only if it is finished and ours: a real folder, directly below the root, with a `report.json` or `repeats.json` that names
+//! this tool. No link is followed. A folder is first renamed to a hidden name. So of two launchers only one deletes it, and half a folder never has
+//! the name of a complete one. If a launcher is killed while deleting, the next one deletes the rest.
 
 #[cfg(test)]
 mod tests;
@@ -23,34 +23,34 @@ use super::{
 
 /// A folder with a file of this name stays.
 pub const KEEP: &str = "KEEP";
-/// What the name of a folder begins with that is being deleted.
+/// Prefix of the name of a folder that is being deleted.
 const DELETED: &str = ".deleted-";
-/// Folders that are looked at; a root with more is no folder of results.
+/// Maximum number of folders that are read; a root with more is no folder of results.
 const MAX_FOLDERS: usize = 50_000;
-/// How much of a report is read to see whose it is, in bytes: its first key says so.
+/// How much of a report is read to identify its tool, in bytes: the first key names it.
 const HEAD: u64 = 512;
-/// The files that make a folder a finished one, each with what its first key begins with.
+/// The files that make a folder finished, each with the prefix of the value of its first key.
 const MARKS: [(&str, &str); 2] =
     [(REPORT_FILE_NAME, "benchwright.dev/report/"), ("repeats.json", "benchwright.dev/repeats/")];
-/// How often a folder is removed that others remove too.
+/// Maximum number of attempts to remove a folder that others remove too.
 const MAX_REMOVALS: u32 = 100;
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Which folders stay. A folder that is beyond either limit is deleted.
+/// Which folders stay. A folder beyond either limit is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// The number of folders that stay, the newest; `None`: all.
+    /// The number of newest folders that stay; `None`: all.
     pub keep_runs: Option<u32>,
-    /// The age in days up to which a folder stays; `None`: any.
+    /// The maximum age in days of a folder that stays; `None`: unlimited.
     pub keep_days: Option<u32>,
 }
 
-/// What came of it.
+/// The result of pruning.
 #[derive(Debug, Default)]
 pub struct Pruned {
     /// The names of the folders that were deleted, or would be, the oldest first.
     pub deleted: Vec<String>,
-    /// Those that should be deleted and are still there, and why.
+    /// The folders that could not be deleted, and why.
     pub failed: Vec<(String, io::Error)>,
     /// The finished folders that stay.
     pub kept: usize,
@@ -69,7 +69,7 @@ impl Pruned {
 /// A finished folder.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finished {
-    /// When its run started, as its name tells; else when its report was written.
+    /// When its run started, according to its name; otherwise when its report was written.
     since: SystemTime,
     name: String,
 }
@@ -80,8 +80,8 @@ fn start_in(name: &str) -> Option<SystemTime> {
     start.parse::<jiff::Timestamp>().ok().map(SystemTime::from)
 }
 
-/// Deletes the finished folders below `root` that are beyond the limits. The newest one stays in any case, and so do those of the names in
-/// `spared` and those with a file [`KEEP`]. With `dry_run` nothing is deleted.
+/// Deletes the finished folders below `root` that are beyond the limits. The newest folder always stays, and so do folders with a name in `spared`
+/// or a file [`KEEP`]. With `dry_run`, nothing is deleted.
 ///
 /// # Errors
 /// The root cannot be read. A folder that cannot be deleted is in [`Pruned::failed`].
@@ -94,7 +94,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
         let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
         let Some(name) = entry.file_name().to_str().filter(|_| is_folder).map(str::to_owned) else { continue };
         if name.starts_with(DELETED) {
-            // Another launcher may be at it.
+            // Another launcher may be deleting it.
             if !dry_run {
                 let _ = remove(&entry.path());
             }
@@ -123,7 +123,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
     Ok(pruned)
 }
 
-/// Deletes finished folders by their names, but for those with a file [`KEEP`].
+/// Deletes finished folders by their names, except folders with a file [`KEEP`].
 pub fn remove_finished(root: &Path, names: impl IntoIterator<Item = String>) -> Pruned {
     let mut pruned = Pruned::default();
     for name in names {
@@ -139,7 +139,7 @@ pub fn remove_finished(root: &Path, names: impl IntoIterator<Item = String>) -> 
     pruned
 }
 
-/// When the report of a finished folder was written; `None`: it is none of ours, or not finished.
+/// When the report of a finished folder was written; `None`: the folder is not ours, or not finished.
 fn finished_at(path: &Path, name: &str) -> Option<SystemTime> {
     if name.starts_with('.') || name.ends_with(SUFFIX) || path.join(MARKER).symlink_metadata().is_ok() {
         return None;
@@ -147,7 +147,7 @@ fn finished_at(path: &Path, name: &str) -> Option<SystemTime> {
     MARKS.iter().find_map(|(file, format)| written_at(&path.join(file), format))
 }
 
-/// When a file was written whose first key is a format of ours. A link or a pipe is none.
+/// When a file was written, if the value of its first key is one of our formats. Links and pipes do not count.
 fn written_at(path: &Path, format: &str) -> Option<SystemTime> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDONLY | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty()).ok()?);
@@ -159,7 +159,7 @@ fn written_at(path: &Path, format: &str) -> Option<SystemTime> {
     value.strip_prefix(':')?.trim_start().strip_prefix('"')?.starts_with(format).then(|| metadata.modified().ok())?
 }
 
-/// Whether a person wants to keep a folder.
+/// Whether the user wants to keep a folder.
 fn is_kept(path: &Path) -> bool {
     path.join(KEEP).symlink_metadata().is_ok()
 }
@@ -175,7 +175,7 @@ fn delete(root: &Path, name: &str) -> io::Result<bool> {
     remove(&hidden).map(|()| true)
 }
 
-/// Removes a folder that nothing is added to. Another launcher may take files out of it at the same time.
+/// Removes a folder that nothing is added to. Another launcher may remove files from it at the same time.
 fn remove(path: &Path) -> io::Result<()> {
     for _ in 0..MAX_REMOVALS {
         match fs::remove_dir_all(path) {

@@ -5,7 +5,7 @@ use super::*;
 const REPORT: &str = "{\n  \"format\": \"benchwright.dev/report/v1\",\n  \"toolVersion\": \"0.1.0\"";
 const REPEATS: &str = "{\n  \"format\": \"benchwright.dev/repeats/v1\"";
 
-/// The time at which all of this happens.
+/// The current time in all tests.
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + DAY * 20_000
 }
@@ -16,7 +16,7 @@ fn write(path: &Path, text: &str, days_ago: u32) {
     File::options().write(true).open(path).unwrap().set_modified(now() - DAY * days_ago).unwrap();
 }
 
-/// A root with a finished folder for each age in days, named by it.
+/// A root with one finished folder per age in days, named after its age.
 fn root(ages: &[u32]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     for age in ages {
@@ -41,7 +41,7 @@ fn pruned(root: &Path, runs: Option<u32>, days: Option<u32>, spared: &[&str]) ->
     pruned.deleted
 }
 
-/// A copy of a folder has files of today.
+/// The files of a copied folder are new.
 #[test]
 fn a_folder_is_as_old_as_the_start_in_its_name() {
     let root = tempfile::tempdir().unwrap();
@@ -94,12 +94,12 @@ fn what_is_not_a_finished_folder_of_ours_is_left_alone() {
     let (root, elsewhere) = (root(&[1, 50]), tempfile::tempdir().unwrap());
     let at = |name: &str| -> PathBuf { root.path().join(name) };
     write(&elsewhere.path().join("report.json"), REPORT, 60);
-    // A folder that a launcher writes, one that it was killed in, and a series that is not whole.
+    // A folder that a launcher writes, one that a killed launcher left, and an incomplete series.
     write(&at("live.partial").join("report.json"), REPORT, 60);
     write(&at("marked").join("report.json"), REPORT, 60);
     write(&at("marked/PARTIAL.md"), "", 60);
     write(&at("series/r1/report.json"), REPORT, 60);
-    // Of others.
+    // Folders of other tools.
     write(&at("foreign/report.json"), "{\"title\": \"benchwright.dev/report/v1\"}", 60);
     write(&at("other/data.csv"), "", 60);
     write(&at("empty/report.json"), "", 60);

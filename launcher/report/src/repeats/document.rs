@@ -1,4 +1,4 @@
-//! `repeats.json`: every key is explained in `docs/metrics.md`.
+//! `repeats.json`. `docs/metrics.md` explains every key.
 
 use std::io::{self, Write};
 
@@ -54,7 +54,7 @@ pub struct RepeatDocument {
     pub summary: RunSummary,
 }
 
-/// A stage over the runs that count.
+/// A stage over the valid runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatedStageDocument {
@@ -62,7 +62,7 @@ pub struct RepeatedStageDocument {
     pub figures: Vec<RepeatedFigureDocument>,
 }
 
-/// A figure of a stage, or of the starts of the servers, over the runs that count.
+/// A figure of a stage, or of the starts of the servers, over the valid runs.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -79,7 +79,7 @@ pub struct RepeatedFigureDocument {
 }
 
 impl RepeatsDocument {
-    /// What a series is written as.
+    /// The document of a series.
     pub fn new(series: &Series<'_>) -> RepeatsDocument {
         let SeriesVerdict { outcome, reason, message, .. } = series.verdict();
         let counted: Vec<u32> = series.counted().iter().map(|it| it.number).collect();
@@ -113,7 +113,7 @@ impl RepeatsDocument {
     /// Writes the text of `repeats.json`.
     ///
     /// # Errors
-    /// The writer's.
+    /// An error of the writer.
     pub fn write(&self, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *to, self)?;
         to.write_all(b"\n")

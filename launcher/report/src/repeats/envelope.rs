@@ -10,7 +10,8 @@ use crds::{
 use super::{Repeat, Series};
 use crate::{REPORT_FILE_NAME, folder::Stored};
 
-/// What a series tells the operator. `stored`: the folder of the series, if there is one. Its files come first, then the report of each run.
+/// The results of a series for the operator. `stored`: the folder of the series, if there is one. Its files come first, then the report of each
+/// run.
 pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
     let verdict = series.verdict();
     let (counts, objectives) = series.objectives().unzip();
@@ -40,7 +41,7 @@ pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
     }
 }
 
-/// The accuracy of the run that is furthest from passing, the first of equals.
+/// The accuracy of the run that is furthest from passing; among equals, the first.
 fn worst_accuracy(series: &Series<'_>) -> Option<AccuracyStatus> {
     let rank = |it: &Accuracy| match it.verdict {
         AccuracyVerdict::Failed => 0,

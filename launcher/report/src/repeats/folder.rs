@@ -1,7 +1,7 @@
-//! [I/O] The folder of a series: a folder for each run, and at the end `repeats.json`, `repeats.md` and `junit.xml`.
+//! [I/O] The folder of a series: one folder per run, and at the end `repeats.json`, `repeats.md` and `junit.xml`.
 //!
-//! It has its name from the start, because each run in it is whole when it has its own. One without `repeats.json` is that of a
-//! series that was killed.
+//! The folder has its final name from the start, because each run in it is complete when it has its own final name. A folder without `repeats.json`
+//! belongs to a series that was killed.
 
 use files::{Written, write_whole};
 use std::{
@@ -25,10 +25,10 @@ pub struct SeriesFolder {
 }
 
 impl SeriesFolder {
-    /// Makes the folder below `root`; where the name is taken it gets `-2` and so on.
+    /// Creates the folder below `root`. If the name is taken, it gets `-2` and so on.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub fn create(root: &Path, name: &str) -> Result<SeriesFolder, StorageError> {
         let name = claim(root, name)?;
         Ok(SeriesFolder { path: root.join(&name), name })
@@ -39,7 +39,7 @@ impl SeriesFolder {
         format!("{}/{}", self.name, repeat_name(number))
     }
 
-    /// Writes what the runs come to together.
+    /// Writes the combined results of the runs.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -63,9 +63,9 @@ impl SeriesFolder {
         Ok(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 })
     }
 
-    /// Takes the folder away again if no run left anything in it.
+    /// Deletes the folder if no run left anything in it.
     pub fn discard(self) {
-        // It may hold a run, and then it has to stay.
+        // A folder that contains a run stays, because it is not empty.
         let _ = fs::remove_dir(&self.path);
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     text::{self, number, optional},
 };
 
-/// What the columns mean, and what is assumed.
+/// The meaning of the columns, and the assumptions.
 const FOOT: &str = "\
 Each run has a report of its own, in the folder of its name. The interval is that of the mean of the runs, which are taken as independent
 and normally distributed. The standard error within a run is what the requests of single runs suggest for the standard deviation between
@@ -20,7 +20,7 @@ that no single run shows. It can be much smaller too: all runs send the same len
 and times would change is in the standard error alone. Each formula stands in docs/metrics.md of Benchwright, under Repeats.
 ";
 
-/// What the rows of the starts mean.
+/// The meaning of the rows about starts.
 const STARTS: &str = "\
 Each run started the server anew. Launch to ready is the time from the launch of its process until it answered; start to ready is the
 start by its own log. Of several replicas it is the longest time.
@@ -63,7 +63,7 @@ pub fn render(series: &Series<'_>) -> String {
     page + "\n" + &marks + starts + FOOT
 }
 
-/// What to know of the series, a line each.
+/// Notes on the series, one per line.
 fn notes(series: &Series<'_>) -> Vec<String> {
     let verdict = series.verdict();
     let (asked, measured) = (series.asked, series.repeats.len());

@@ -1,5 +1,5 @@
-//! Several runs of the same load as people and programs read them: `repeats.json` and `repeats.md` beside the folders of the runs, a
-//! table, and the termination message. A run whose figures do not count is listed, and is in no mean.
+//! Several runs of the same load, for people and programs: `repeats.json` and `repeats.md` beside the folders of the runs, a table, and the
+//! termination message. A run without valid figures is listed, but is in no mean.
 
 mod document;
 mod envelope;

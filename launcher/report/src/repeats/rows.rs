@@ -9,7 +9,7 @@ use figures::Unit;
 use super::{Repeat, Series, StartTimes};
 use crate::text::{self, millis, number};
 
-/// Of one request of one token: the figures that say something.
+/// The meaningful figures of one request with one token.
 const OF_ONE_REQUEST: [&str; 2] = ["ttftMs.mean", "latencyMs.mean"];
 
 /// How values are shown.
@@ -22,33 +22,33 @@ enum Shown {
     Share,
 }
 
-/// A stage that every run has.
+/// A stage that all runs have.
 pub(super) struct StageRows {
     pub name: String,
     pub rows: Vec<FigureRow>,
 }
 
-/// A figure that every run has.
+/// A figure that all runs have.
 pub(super) struct FigureRow {
-    /// The name that files use.
+    /// The name in files.
     pub name: String,
-    /// The name that a person reads.
+    /// The name for people.
     label: String,
     unit: Shown,
-    /// Whether the table of a terminal has it.
+    /// Whether the table of a terminal contains it.
     pub is_headline: bool,
-    /// One of each run.
+    /// One value per run.
     pub values: Vec<f64>,
     pub mean: f64,
     pub min: f64,
     pub max: f64,
     /// `None` for one run.
     pub spread: Option<Spread>,
-    /// What single runs suggest for the standard deviation between runs: where each has an interval.
+    /// The standard deviation between runs that single runs suggest, if each run has an interval.
     pub standard_error: Option<f64>,
-    /// The same, as if requests did not depend on each other.
+    /// The same deviation, as if requests were independent.
     pub independent_standard_error: Option<f64>,
-    /// Of a percentile: its permille, and the fewest values that a run has it of.
+    /// For a percentile: its permille, and the smallest number of values among the runs.
     percentile: Option<(u64, u64)>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn launch_to_ready(run: &Repeat) -> String {
     text::optional(run.start.launch_to_ready, |it| millis(it * 1e3))
 }
 
-/// The starts of the servers over the runs, where the series measures them: those figures that every run has.
+/// The starts of the servers over the runs, if the series measures them: the figures that every run has.
 pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
     if !series.measures_start {
         return Vec::new();
@@ -73,8 +73,8 @@ pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
     launch.into_iter().chain(start).collect()
 }
 
-/// The rows that people read. A series that measures starts has these first, and of its one request of one token only TTFT and latency: it
-/// has no rate, and its percentiles are that request.
+/// The rows for people. In a series that measures starts, the starts come first. Its one request of one token has only TTFT and latency: it has no
+/// rate, and its percentiles are that request.
 pub(super) fn shown(series: &Series<'_>) -> Vec<StageRows> {
     let mut stages = stages(series);
     if series.measures_start {
@@ -137,7 +137,7 @@ impl FigureRow {
         })
     }
 
-    /// Its name, with a mark where a run has too few values for it.
+    /// The name, with a mark if a run has too few values for the figure.
     pub(super) fn label(&self) -> String {
         let label = self.label.clone();
         match self.percentile {
@@ -146,8 +146,7 @@ impl FigureRow {
         }
     }
 
-    /// A value in the unit of the figure, and a bound of an interval as the nearest value that there can be: no figure is below zero, and no
-    /// share above 1.
+    /// A value in the unit of the figure. A bound of an interval becomes the nearest possible value: no figure is below zero, and no share above 1.
     pub(super) fn text(&self, value: f64) -> String {
         match self.unit {
             Shown::Milliseconds => millis(value),

@@ -1,4 +1,4 @@
-//! Several runs of the same load, and what they come to.
+//! Several runs of the same load, and their combined result.
 
 use ::document::{ManagedServerDocument, ServerStart};
 use analysis::{Analysis, repeats};
@@ -12,17 +12,17 @@ use junit::Suite;
 
 use crate::folder::Stored;
 
-/// The version of `repeats.json`, as [`document::FORMAT`] is that of `report.json`.
+/// The version of `repeats.json`, like [`document::FORMAT`] for `report.json`.
 pub const FORMAT: &str = "benchwright.dev/repeats/v1";
 
-/// A run of a series that was measured.
+/// A measured run of a series.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     /// Counted from 1.
     pub number: u32,
-    /// What the texts of its prompts derive from.
+    /// The texts of its prompts derive from this salt.
     pub prompt_salt: String,
-    /// Its results folder; `None` where none was kept.
+    /// Its results folder; `None` if none was kept.
     pub stored: Option<Stored>,
     /// How long its server took to start.
     pub start: StartTimes,
@@ -31,17 +31,17 @@ pub struct Repeat {
     pub cases: Suite,
 }
 
-/// How long the server of a run took to start, in seconds; of several replicas the longest time. A time that a replica lacks is absent.
+/// How long the server of a run took to start, in seconds; the longest time of several replicas. If a replica lacks a time, that time is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StartTimes {
-    /// From the launch of its process until it answered, on one clock.
+    /// From the launch of its process to its first answer, on one clock.
     pub launch_to_ready: Option<f64>,
     /// The start by its own log.
     pub start_to_ready: Option<f64>,
 }
 
 impl StartTimes {
-    /// `starts`: what the logs of the replicas say, of those whose engine is known.
+    /// `starts`: the logs of the replicas with a known engine.
     pub fn new(server: &ManagedServerDocument, starts: &[ServerStart]) -> StartTimes {
         let longest = |all: Option<Vec<f64>>| all?.into_iter().reduce(f64::max);
         let is_whole = starts.len() == server.replicas.len();
@@ -52,7 +52,7 @@ impl StartTimes {
     }
 }
 
-/// Why a series has fewer runs than were asked, or no figures of its last one.
+/// Why a series has fewer runs than requested, or why its last run has no figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// The run that ended it, counted from 1; it may have no figures.
@@ -60,7 +60,7 @@ pub struct Ending {
     pub outcome: Outcome,
     pub reason: LauncherReason,
     pub message: String,
-    /// The message without words of the server.
+    /// The message without text from the server.
     pub status_message: String,
 }
 
@@ -71,30 +71,30 @@ pub struct Series<'a> {
     pub commit: &'a str,
     /// The run as a whole, without the number of a repeat.
     pub run: &'a RunIdentity,
-    /// How many runs were asked.
+    /// Requested number of runs.
     pub asked: u32,
-    /// Whether each run starts the server anew, and measures that.
+    /// Whether each run starts a new server, and measures its start.
     pub measures_start: bool,
-    /// Those that were measured, in their order.
+    /// The measured runs, in order.
     pub repeats: &'a [Repeat],
-    /// `None`: all were run.
+    /// `None`: all requested runs finished.
     pub ended_by: Option<&'a Ending>,
 }
 
-/// What a series came to.
+/// The verdict on a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeriesVerdict {
     pub outcome: Outcome,
     pub reason: LauncherReason,
-    /// Begins with the name of the run that decides; empty where every run passed.
+    /// Begins with the name of the deciding run; empty if every run passed.
     pub message: String,
-    /// The message without words of the server.
+    /// The message without text from the server.
     pub status_message: String,
 }
 
 impl<'a> Series<'a> {
-    /// The outcome: that of the run that ended the series early; else that of the first run that did not pass, where a missed
-    /// objective comes before an undecided one.
+    /// The outcome: the outcome of the run that ended the series early. Otherwise, the outcome of the first run that did not pass, where a missed
+    /// objective takes precedence over an undecided one.
     pub fn verdict(&self) -> SeriesVerdict {
         if let Some(Ending { number, outcome, reason, message, status_message }) = self.ended_by {
             let last = if *number < self.asked { ", after which no other run was made" } else { "" };
@@ -127,13 +127,13 @@ impl<'a> Series<'a> {
         self.ended_by.is_some() || self.repeats.iter().any(|it| it.analysis.partial)
     }
 
-    /// The runs whose figures are in the means: those that count, and where none does all that were measured.
+    /// The runs with figures in the means: the valid runs, or all measured runs if none is valid.
     pub fn counted(&self) -> Vec<&'a Repeat> {
         let counted: Vec<&Repeat> = self.repeats.iter().filter(|it| repeats::counts(&it.analysis)).collect();
         if counted.is_empty() { self.repeats.iter().collect() } else { counted }
     }
 
-    /// The mean of the headline figures; `None` where nothing was measured.
+    /// The mean of the headline figures; `None` if nothing was measured.
     pub fn summary(&self) -> Option<RunSummary> {
         let all: Vec<RunSummary> = self.counted().iter().map(|it| it.analysis.summary()).collect();
         repeats::mean_of_summaries(&all)
@@ -145,7 +145,7 @@ impl<'a> Series<'a> {
         repeats::mean_of_stages(&all)
     }
 
-    /// The worst result of each objective over all runs; `None` where the run has no objectives.
+    /// The worst result of each objective over all runs; `None` if the run has no objectives.
     pub(super) fn objectives(&self) -> Option<(ObjectiveCounts, Vec<ObjectiveStatus>)> {
         let judged = |it: &'a Repeat| Some((repeat_name(it.number), it.analysis.objectives.as_ref()?));
         repeats::worst_objectives(self.repeats.iter().filter_map(judged))

@@ -1,8 +1,7 @@
-//! `server_metrics.parquet`: a row for every sample of every series, in the order of addresses, metrics and labels.
+//! `server_metrics.parquet`: one row per sample of each series, in the order of addresses, metrics and labels.
 //!
-//! `time_ns` is when the request of the scrape was sent, in nanoseconds from the start of the run; it is below zero before that. Two
-//! metrics are ours, with the names that Prometheus gives them: `up` is 1 for a scrape that succeeded and 0 for one that failed, and
-//! `scrape_duration_seconds` is how long it took.
+//! `time_ns` is when the scrape was sent, in nanoseconds from the start of the run; it is negative before the start. Two metrics are ours, with the
+//! names from Prometheus: `up` is 1 for a successful scrape and 0 for a failed one, and `scrape_duration_seconds` is the duration of the scrape.
 
 use std::{
     io::{self, Write},
@@ -42,7 +41,7 @@ struct Rows {
 /// Writes the file.
 ///
 /// # Errors
-/// The writer's.
+/// An error of the writer.
 pub(crate) fn write(report: &Parts<'_>, server: &ServerAnalysis, to: &mut (dyn Write + Send)) -> io::Result<()> {
     write_groups(report, server, to).map_err(into_io)
 }
@@ -87,7 +86,7 @@ fn write_group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: &Row
 
 type Row = (i64, ByteArray, ByteArray, ByteArray, f64);
 
-/// Every row. The texts of a series are shared by its rows.
+/// Every row. The rows of a series share its texts.
 fn all(server: &ServerAnalysis) -> impl Iterator<Item = Row> + '_ {
     server.scraped.addresses.iter().flat_map(move |address| {
         let endpoint: ByteArray = name(address).into_bytes().into();
@@ -100,7 +99,7 @@ fn all(server: &ServerAnalysis) -> impl Iterator<Item = Row> + '_ {
     })
 }
 
-/// The URL of a source, and the address behind its name.
+/// The URL of a source, and the address that its name resolves to.
 pub(super) fn name(address: &Address) -> String {
     match address.address {
         Some(it) => format!("{} {it}", address.url),

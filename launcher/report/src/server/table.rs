@@ -8,7 +8,7 @@ use crate::{
     text::{NOTHING, millis, number, optional},
 };
 
-/// The heads of the columns.
+/// The headers of the columns.
 pub(crate) const COLUMNS: [&str; 11] = [
     "",
     "running",
@@ -22,17 +22,17 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "TTFT mean; p50 / p99 of its buckets",
     "queue mean",
 ];
-/// What the mark behind the name of a row means.
+/// The meaning of the mark after the name of a row.
 pub(crate) const GAP_MEANS: &str = "not every server was read right before and right after, or a counter began again: what is counted is too much or too little";
-/// The same for GPUs.
+/// The headers of the GPU columns.
 pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
 
-/// A row for each stage with requests, and one for the run where it has several.
+/// One row per stage with requests. With several stages, also one row for the run.
 pub(crate) fn rows(server: &ServerMetricsDocument) -> Vec<Vec<String>> {
     windows(server).into_iter().map(|(name, it)| row(name, it)).collect()
 }
 
-/// The same of the GPUs; empty where no server reports GPUs.
+/// The rows of the GPUs; empty if no server reports GPUs.
 pub(crate) fn gpu_rows(server: &ServerMetricsDocument) -> Vec<Vec<String>> {
     let told = |it: &ServerWindowDocument| {
         it.gpu_utilization.is_some() || it.gpu_power_watts.is_some() || it.gpu_memory_mib.is_some()
@@ -64,7 +64,7 @@ fn windows(server: &ServerMetricsDocument) -> Vec<(String, &ServerWindowDocument
     found
 }
 
-/// Whether a row has the mark of counters that are not whole.
+/// Whether a row is marked for incomplete counters.
 pub(crate) fn has_gaps(server: &ServerMetricsDocument) -> bool {
     windows(server).iter().any(|(_, it)| !it.whole)
 }
@@ -87,7 +87,7 @@ fn row(name: String, it: &ServerWindowDocument) -> Vec<String> {
     ]
 }
 
-/// The mean, and the most in brackets.
+/// The mean, and the maximum in brackets.
 fn levels(levels: &Option<LevelsDocument>, show: impl Fn(f64) -> String) -> String {
     levels.as_ref().map_or_else(|| NOTHING.to_owned(), |it| format!("{} ({})", show(it.mean), show(it.max)))
 }
@@ -96,7 +96,7 @@ fn whole(count: f64) -> String {
     format!("{count:.0}")
 }
 
-/// Who the servers are: a line for each kind.
+/// The identities of the servers: one line per kind.
 pub(crate) fn identities(server: &ServerMetricsDocument) -> Vec<String> {
     let identified = server.identity.iter().fold(0, |sum: u64, it| sum.saturating_add(it.endpoints));
     let mut lines: Vec<String> = Vec::new();
@@ -121,7 +121,7 @@ pub(crate) fn identities(server: &ServerMetricsDocument) -> Vec<String> {
     lines
 }
 
-/// Different servers that are named.
+/// Maximum number of different servers that are named.
 const MAX_LINES: usize = 8;
-/// A server that reported nothing of itself.
+/// A server that reported nothing about itself.
 const UNKNOWN: &str = "a server";

@@ -1,4 +1,4 @@
-//! `comment.md`: the run in short.
+//! `comment.md`: the summary of the run.
 
 use report::comment;
 use workload_profiles::workload::Stage;
@@ -29,7 +29,7 @@ fn a_comment_tells_the_verdict_the_figures_and_their_intervals() {
     assert!(reasons.contains("- **TooManyErrors**"), "{reasons}");
 }
 
-/// The columns of a row: pipes that are not within an entity.
+/// The number of columns of a row: pipes outside entities.
 fn columns(row: &str) -> usize {
     row.matches('|').count() - 1
 }

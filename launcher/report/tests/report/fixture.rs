@@ -1,4 +1,4 @@
-//! A small measurement by hand: an open-loop stage of ten requests and a closed-loop stage of four.
+//! A small measurement made by hand: an open-loop stage of ten requests and a closed-loop stage of four.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ load:
   stages: [{rate: 10, duration: 1}, {concurrency_level: 2, num_requests: 4}]
 ";
 
-/// A measurement, with all that a report wants to know of it.
+/// A measurement, with everything that a report needs about it.
 pub struct Fixture {
     pub run: ResolvedRun,
     pub workload: Workload,
@@ -49,7 +49,7 @@ pub struct Fixture {
     pub rows: Option<RowsUsed>,
 }
 
-/// What [`Fixture::report`] borrows from.
+/// The data that [`Fixture::report`] borrows.
 #[derive(Clone)]
 pub struct Analysed {
     pub analysis: Analysis,
@@ -78,7 +78,7 @@ impl Fixture {
         fixture
     }
 
-    /// With all that a server and a user can tell.
+    /// With everything that a server and a user can report.
     pub fn with_all_told() -> Self {
         let mut fixture = Fixture::new();
         let text = |it: &str| Some(it.to_owned());
@@ -101,7 +101,7 @@ impl Fixture {
         fixture
     }
 
-    /// With its first stage alone.
+    /// With only its first stage.
     pub fn of_one_stage() -> Self {
         let mut fixture = Fixture::new();
         fixture.workload.stages.truncate(1);
@@ -170,7 +170,7 @@ fn files() -> Vec<FileDigest> {
     vec![FileDigest { path: "/data/traces/prod.csv".into(), bytes: Some(3), sha256: Some(sha256.into()) }]
 }
 
-/// What two threads took of each stage: the second is busier, and one read in a hundred came 2 ms late.
+/// CPU use of two threads per stage: the second is busier, and one read in a hundred came 2 ms late.
 fn workers(stages: usize) -> Vec<WorkerVitals> {
     let stage = |cpu: u64| {
         let mut delays = TimeHistogram::default();
@@ -201,7 +201,7 @@ pub fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Sent 1 ms late, first token after `ttft`, then four more, 10 ms apart.
+/// Sent 1 ms late, first token after `ttft`, then four more, each 10 ms later.
 fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, WireTally) {
     let first = ms(due + 1 + ttft);
     let record = RequestRecord {

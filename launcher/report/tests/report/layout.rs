@@ -1,4 +1,4 @@
-//! What a person reads of a sweep: its stages first, in the width of a terminal, with what so few values cannot tell marked.
+//! What a person reads about a sweep: its stages first, in the width of a terminal, with marks on percentiles of too few values.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use workload_profiles::workload::{Goodput, PromptReuse, Stage};
 
 use crate::fixture::{Fixture, ms};
 
-/// Seven stages, from 4 to 256 requests, each with a TTFT that is 40 ms longer than that of the one before.
+/// Seven stages, from 4 to 256 requests. The TTFT of each is 40 ms longer than the TTFT of the previous stage.
 fn sweep() -> Fixture {
     let mut fixture = Fixture::new();
     let (record, wire) = fixture.requests[0].clone();
@@ -55,7 +55,7 @@ fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     let text = page(&fixture);
     assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");
     assert!(text.contains("This run had profile.promptSalt of-an-earlier-run"), "{text}");
-    // Texts of a seed do not become new without the salt.
+    // Texts from a seed stay the same even without the salt.
     for prompts in [PromptReuse::PerStage, PromptReuse::Repeated] {
         fixture.workload.prompts = prompts;
         let text = page(&fixture);
@@ -63,13 +63,13 @@ fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     }
 }
 
-/// Where texts begin, in the order in which they are expected.
+/// Checks the order of the parts in a text.
 fn check_order(text: &str, parts: &[&str]) {
     let places: Vec<Option<usize>> = parts.iter().map(|it| text.find(it)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{parts:?} at {places:?} of {text}");
 }
 
-/// The rows of a table begin with a blank; a reason or a remark is prose, and as long as it is.
+/// Checks the width of tables: their rows begin with a blank. A reason or a remark is prose, and not limited.
 fn check_width(text: &str) {
     let rows = text.lines().filter(|it| it.starts_with([' ', '\u{2500}', '*']) || it.starts_with("launcher:"));
     let wide: Vec<&str> = rows.filter(|it| it.chars().count() > 80).collect();

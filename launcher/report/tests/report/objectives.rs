@@ -13,7 +13,7 @@ use crate::{
     json_of, keys,
 };
 
-/// The fixture as a valid measurement with an objective that is met, one that is missed, and one that nothing decides.
+/// The fixture as a valid measurement with three objectives: one met, one missed, and one undecided.
 fn judged(enforcement: &str) -> (Fixture, Analysed) {
     judged_beside(enforcement, None)
 }
@@ -227,7 +227,7 @@ fn junit_xml_has_a_case_for_the_validity_and_one_for_each_objective() {
         ("4 0 0 2", "skipped missed", "skipped inconclusive")
     );
 
-    // A run without objectives that is not valid.
+    // An invalid run without objectives.
     let fixture = Fixture::new();
     let found = elements(&xml_of(&fixture, &fixture.analyse()));
     // The remarks come last.
@@ -237,7 +237,7 @@ fn junit_xml_has_a_case_for_the_validity_and_one_for_each_objective() {
 }
 
 proptest! {
-    /// Names come from users and messages from servers: any text stays one text in the XML.
+    /// Names come from users and messages from servers: any text stays a single text in the XML.
     #[test]
     fn any_text_is_escaped(name in any::<String>(), stage in any::<String>(), error in any::<String>()) {
         let mut fixture = Fixture::new();
@@ -280,7 +280,7 @@ fn a_document_judged_by_its_own_objectives_stays_as_it_is() {
     let document = fixture.report(&fixture.analyse()).document().unwrap();
     assert!(document.objectives.iter().any(|it| it.reason.contains("95 % interval")), "{:?}", document.objectives);
     assert_eq!(document.judged(fixture.run.slo.as_ref().unwrap(), None), document);
-    // What is not valid decides nothing, and stays what it is.
+    // An invalid run decides nothing, and stays invalid.
     fixture.run.validity.min_successful_requests = 1_000_000;
     let invalid = fixture.report(&fixture.analyse()).document().unwrap();
     assert_eq!(invalid.outcome, Outcome::Invalid);

@@ -1,4 +1,4 @@
-//! What charts are drawn from: distributions, ITL over time, and the sample of requests.
+//! The data of charts: distributions, ITL over time, and the sample of requests.
 
 use document::ReportDocument;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn distributions_have_the_values_of_the_figures() {
         let expected = figure["p50"].as_f64().unwrap();
         assert!((median / expected - 1.0).abs() < 0.000_6, "{key}: {median} and not {expected}");
     }
-    // 40 to 44 ms, each of 80 requests, from when they were due.
+    // 40 to 44 ms, 80 requests each, from the due time.
     let ttft = &stage["distributions"]["ttftMs"];
     assert_eq!(numbers(&ttft["share"]), [0.2, 0.4, 0.6, 0.8, 1.0]);
     assert_eq!(stage["distributions"], report["distributions"]);
@@ -46,7 +46,7 @@ fn distributions_say_how_many_independent_values_they_are_worth() {
     for (key, of) in [("ttftMs", "ttftMs"), ("tpotMs", "tpotMs"), ("latencyMs", "latencyMs"), ("itlMs", "tpotMs")] {
         assert!((worth(key) - mean(of)).abs() <= 0.05, "{key}: {}", worth(key));
     }
-    // There are four gaps a request, which depend on each other.
+    // There are four gaps per request, which depend on each other.
     assert_eq!(stage["distributions"]["itlMs"]["count"], 1_600);
     assert!(worth("itlMs") <= 400.0);
     let two = Fixture::new();
@@ -94,7 +94,7 @@ fn few_requests_are_all_in_the_sample_in_the_order_of_time() {
         Value::Array(keys.into_iter().map(|key| sample[key][place].clone()).collect())
     };
     assert_eq!(row(1), json!([1, 100.0, 101.0, 143.0, 184.0, "ok"]));
-    // The request that failed was due at 3.1 s.
+    // The failed request was due at 3.1 s.
     assert_eq!(row(11), json!([3, 3_100.0, null, null, 3_105.0, "http_503"]));
 }
 
@@ -105,7 +105,7 @@ fn the_report_of_thirty_long_stages_is_small_and_is_read_again() {
     fixture.workload.stages = vec![stage; 30];
     fixture.requests.clear();
     for number in 0..9_000_u64 {
-        // Drawn by a step that is prime to the range, so that values lie all over it.
+        // The step is prime to the range, so that values cover the whole range.
         let (spread, at) = (ms(number * 7_919 % 9_973), ms(number * 400));
         let first = at + ms(20) + spread / 20;
         let gaps = [1_u32, 2, 3, 5].map(|it| ms(8) + spread / (40 * it));

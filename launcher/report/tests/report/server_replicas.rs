@@ -1,4 +1,4 @@
-//! How the requests were spread over the replicas of a server in a cluster.
+//! How the requests were distributed over the replicas of a server in a cluster.
 
 use crds::benchmark_run::Distribution;
 use document::{CalledReplicaDocument, Parts, ReportDocument, ServerReplicasDocument};

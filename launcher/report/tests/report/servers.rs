@@ -1,4 +1,4 @@
-//! What the servers said of themselves, in every report.
+//! What the servers reported about themselves, in every report.
 
 use std::{collections::BTreeSet, fs, fs::File, path::Path, sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::{
 /// Time zero of the run on the machine's clock.
 const ZERO: Duration = Duration::from_secs(1_000);
 
-/// Everything that a server can say, after so many tokens.
+/// Everything that a server can report, after this number of tokens.
 fn text(tokens: u64, running: u64) -> String {
     let histogram = |name: &str| {
         format!(
@@ -74,12 +74,12 @@ fn tokens_of_client(prompt: u64, output: u64) -> ClientTokens {
     ClientTokens { prompt: TokenRange::exact(prompt), output: TokenRange::exact(output) }
 }
 
-/// A server that counted this many tokens, and as many requests, by the end of the load.
+/// A server that counted this number of tokens, and the requests, by the end of the load.
 pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerAnalysis {
     server_of(analysed, tokens, client, tokens)
 }
 
-/// The same after a run with at most so many requests.
+/// The same server after a run with at most `most_requests` requests.
 fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, most_requests: u64) -> ServerAnalysis {
     let mut store = Store::default();
     let index = store.add_address(None);
@@ -142,7 +142,7 @@ fn every_figure_of_servers_stands_in_the_documentation_and_is_read_again() {
     let documentation = fs::read_to_string(path).unwrap();
     let mut found = BTreeSet::new();
     keys(&json["serverMetrics"], &mut found);
-    // The names of GPUs, settings and reasons are the servers'.
+    // The names of GPUs, settings and reasons come from the servers.
     for data in ["NVIDIA H100", "block_size", "status 503"] {
         assert!(found.remove(data), "{data}");
     }
@@ -216,7 +216,7 @@ fn requests_of_other_clients_are_a_remark_in_json_and_markdown() {
         "the server finished 240 requests that this run did not send (12 % of its 2000): another client used it";
     let remarks = |it: &ServerAnalysis| it.remarks.iter().filter(|it| it.contains("did not send")).count();
     assert!(shared.remarks.iter().any(|it| it.starts_with(expected)), "{:?}", shared.remarks);
-    // It explains the tokens as well.
+    // It also explains the tokens.
     assert!(!shared.remarks.iter().any(|it| it.contains("tokens during the run")), "{:?}", shared.remarks);
     assert_eq!(json(&fixture, &analysed, &shared)["serverMetrics"]["otherRequests"], 240.0);
     let page = markdown::render(&fixture.report(&with(&analysed, &shared)).document().unwrap());
@@ -248,14 +248,14 @@ fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
         report.others.map(|it| it.others)
     };
     assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], Some(400)), Some(100.0));
-    // A request may be several for a server.
+    // A server may count one request as several.
     assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], None), None);
-    // A restart, and no scrape after the run.
+    // A restart, and then no scrape after the run.
     assert_eq!(others(&[(0, 1_000), (3_000, 300), (7_000, 900)], Some(400)), None);
     assert_eq!(others(&[(0, 100), (3_000, 900)], Some(400)), None);
 }
 
-/// The line on tokens in `report.md`.
+/// The line about tokens in `report.md`.
 fn line_on_tokens(fixture: &Fixture, analysed: &Analysed, server: &ServerAnalysis) -> String {
     let page = markdown::render(&fixture.report(&with(analysed, server)).document().unwrap());
     let line = page.lines().find_map(|it| it.strip_prefix("- tokens by the servers and by the usage of the answers: "));

@@ -13,7 +13,7 @@ use crate::{
     json_of_report, servers,
 };
 
-/// Where the files of llm-d-benchmark lie, on machines that have them.
+/// The files of llm-d-benchmark, on machines that have them.
 const PEERS: &str = "../../../shared/peer-data/llm-d-benchmark/llmdbenchmark/analysis/benchmark_report";
 
 fn document(revision: Revision, report: &Parts<'_>, index: usize) -> (String, Value) {
@@ -122,7 +122,7 @@ fn read_back_by_its_units_it_has_the_figures_of_report_json() {
             for value in ["mean", "min", "p50", "p90", "p99", "p99p9", "max"] {
                 let found = &aggregate["latency"][there];
                 check_equal(millis(found, value), &stage["figures"][here][value], &format!("{there}.{value}"));
-                // Releases of Prism that skip units take every time for seconds.
+                // Releases of Prism that skip units read every time as seconds.
                 check_equal(found[value].as_f64().unwrap() * 1e3, &stage["figures"][here][value], there);
             }
         }
@@ -172,7 +172,7 @@ fn revision_0_2_1_has_the_course_over_time() {
     let expected = json["timeSeries"]["ttftMs"]["p50"][0].as_f64().unwrap();
     let found = points[0]["p50"].as_f64().unwrap() * 1e3;
     assert!((found / expected - 1.0).abs() < 1e-3, "{found}, {expected}");
-    // Ten requests a second, in bins of whole numbers of requests.
+    // Ten requests per second, in bins with whole numbers of requests.
     let rates = over_time["throughput"]["request_rate"]["series"].as_array().unwrap();
     let mean = rates.iter().map(|it| it["value"].as_f64().unwrap()).sum::<f64>() / rates.len() as f64;
     assert!((mean - 10.0).abs() < 1.0, "{mean}");
@@ -191,7 +191,7 @@ fn revision_0_2_1_has_the_servers_over_time() {
     let component = &standard["results"]["observability"]["components"][0];
     let running = &component["time_series"]["num_requests_running"];
     assert_eq!((&running["units"], &component["component_label"]), (&"count".into(), &"target".into()));
-    // Of the bins of a second, the stage is within the one that begins 3 s after the start of the run.
+    // With bins of one second, the stage lies in the bin that begins 3 s after the start of the run.
     assert_eq!(running["series"], serde_json::json!([{"ts": "2026-01-02T03:04:08Z", "value": 4.0}]));
     assert_eq!(component["time_series"]["kv_cache_usage"]["units"], "fraction");
     let (_, older) = document(Revision::V02, &report, 1);
@@ -244,7 +244,7 @@ fn what_was_not_measured_is_not_in_a_standard_report() {
     ] {
         let (_, fixture) = corners().into_iter().find(|it| it.0 == name).unwrap();
         let analysed = fixture.analyse();
-        // The stage in which the corner shows.
+        // The stage that shows the corner case.
         let index = usize::from(name == "no success");
         let text = benchmark_report::render(Revision::V02, &fixture.report(&analysed), index).unwrap();
         let aggregate = text.split("keywords:").nth(1).unwrap();
@@ -269,7 +269,7 @@ fn several_stages_have_a_standard_report_each() {
     assert_eq!(name(&one, 0), ["benchmark_report_v0.2.yaml", "benchmark_report_v0.2.1.json"]);
 }
 
-/// Writes the reports of every corner into a folder, for programs that read them: `BENCHMARK_REPORTS=FOLDER cargo test -p report`.
+/// Writes the reports of every corner case into a folder, for other programs: `BENCHMARK_REPORTS=FOLDER cargo test -p report`.
 #[test]
 fn standard_reports_are_written_where_asked() {
     let Some(folder) = std::env::var_os("BENCHMARK_REPORTS") else { return };

@@ -1,4 +1,4 @@
-//! How the servers started that a run started itself, in each format.
+//! How the servers that the run itself started came up, in each format.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use workload_profiles::workload::Work;
 
 use crate::{fixture::Fixture, json_of_report};
 
-/// A server that was ready, and one that was not.
+/// One server that became ready, and one that did not.
 fn starts() -> Vec<ServerStart> {
     let starts = json!([
         {"server": "1", "log": "server/1.log", "observedReadySeconds": 42.25, "startup": {

@@ -1,4 +1,4 @@
-//! [I/O] The thread's loop: starts what is due, and takes what has ended.
+//! [I/O] The thread's loop: starts due scrapes and lookups, and processes their results.
 
 mod names;
 #[cfg(test)]
@@ -31,13 +31,13 @@ use super::{
     lookup::{Known, Place},
 };
 
-/// Between two lookups of a name: a pod that comes is found within as long.
+/// The time between two lookups of a name. A new pod is found within this time.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(10);
-/// The longest answer to `/version` and its like, in bytes; that of SGLang holds all its settings.
+/// The maximum size of a response to `/version` and similar paths, in bytes; SGLang's response contains all its settings.
 const MAX_VERSION_BYTES: usize = 1 << 20;
 /// The longest list of models, in bytes.
 const MAX_MODELS_BYTES: usize = 4 << 20;
-/// The longest that these may take: the load waits for them.
+/// Timeout of the version and model requests: the load waits for them.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(2);
 /// Doublings of the interval when memory is full: up to 18 hours.
 const MAX_HALVINGS: u32 = 16;
@@ -45,7 +45,7 @@ const MAX_HALVINGS: u32 = 16;
 /// Parts of an interval in which the scrapes of different addresses begin.
 const PARTS: usize = 16;
 
-/// What has ended.
+/// A finished operation.
 enum Event {
     Scraped { endpoint: usize, at: Duration, took: Duration, edge: bool, result: Result<Vec<u8>, String> },
     LookedUp { source: usize, found: Result<Vec<SocketAddr>, String> },
@@ -72,7 +72,7 @@ pub(super) struct Worker {
     edge: Option<Edge>,
     /// First lookups that have not ended.
     first_lookups: usize,
-    /// Questions for version and models that have no answer yet.
+    /// Version and model requests in flight.
     questions: usize,
     next_lookup: Duration,
 }
@@ -109,7 +109,7 @@ impl Worker {
         }
     }
 
-    /// Works until it is told to end.
+    /// Works until [`Command::End`].
     pub(super) async fn run(mut self) -> Scraped {
         let sleeper = self.clock.sleeper();
         self.find();
@@ -129,12 +129,12 @@ impl Worker {
         self.into_scraped()
     }
 
-    /// Between two scrapes of an address: longer when memory was full.
+    /// The time between two scrapes of an address: longer after memory was full.
     fn interval(&self) -> Duration {
         self.interval * (1 << self.store.halvings().min(MAX_HALVINGS))
     }
 
-    /// The time at which something is due.
+    /// The time of the next due operation.
     fn next(&self) -> Duration {
         let dues = self.endpoints.iter().filter(|it| !it.gone && !it.busy).map(|it| it.due);
         let again = self.edge.as_ref().and_then(|it| it.again);
@@ -191,7 +191,7 @@ impl Worker {
         }
     }
 
-    /// Begins a scrape, unless one is under way.
+    /// Begins a scrape, unless one is in flight.
     fn start(&mut self, place: usize) {
         let now = self.clock.now();
         let interval = self.interval();
@@ -214,7 +214,7 @@ impl Worker {
         self.under_way.push(scraped.boxed_local());
     }
 
-    /// Starts what is due.
+    /// Starts all due operations.
     fn tick(&mut self) {
         let now = self.clock.now();
         if self.edge.as_ref().and_then(|it| it.again).is_some_and(|it| it <= now) {
@@ -246,7 +246,7 @@ impl Worker {
         live.into_iter().for_each(|it| self.start(it));
     }
 
-    /// Answers the launcher when the round next to a load is over.
+    /// Notifies the launcher when the round before or after a load is over.
     fn end_edge(&mut self) {
         let over = self.edge.as_ref().is_some_and(Edge::is_over);
         if !over || self.first_lookups > 0 || self.questions > 0 {
@@ -259,7 +259,7 @@ impl Worker {
         }
     }
 
-    /// Whether a server may still count: it has requests under way, or did not answer.
+    /// Whether a server may still count tokens: it has requests in flight, or did not respond.
     fn is_busy(&self) -> bool {
         let live: Vec<usize> = self.endpoints.iter().filter(|it| !it.gone).map(|it| it.index).collect();
         let running = self.store.series().iter().filter(|it| it.role == Role::Running && live.contains(&it.address));
@@ -318,7 +318,7 @@ impl Worker {
         }
     }
 
-    /// Asks a model server once for its version and its models.
+    /// Requests the version and the models of a model server once.
     fn ask(&mut self, place: usize) {
         let endpoint = &mut self.endpoints[place];
         let engine = self.store.addresses().get(endpoint.index).and_then(|it| it.engine);

@@ -1,4 +1,4 @@
-//! Names of sources: they are looked up again and again, and their addresses come and go.
+//! Resolves the names of sources repeatedly: their addresses come and go.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Worker {
-    /// Makes the endpoints of all sources, and begins to look up names.
+    /// Creates the endpoints of all sources, and begins to look up names.
     pub(super) fn find(&mut self) {
         for source in 0..self.sources.len() {
             match self.sources[source].place {
@@ -27,8 +27,8 @@ impl Worker {
         }
     }
 
-    /// Begins to look up the name of a source, unless its last lookup still goes on. One that takes too long is given up, but the system
-    /// goes on with it.
+    /// Begins to look up the name of a source, unless its last lookup is still in flight. A lookup that takes too long is abandoned, but the system
+    /// continues it.
     pub(super) fn look_up(&mut self, source: usize) {
         let Place::Name { host, port } = self.sources[source].place.clone() else { return };
         if self.lookups[source].as_ref().is_some_and(|it| !it.is_finished()) {
@@ -53,7 +53,7 @@ impl Worker {
         let found = match found {
             Ok(found) => found,
             Err(problem) => {
-                // Addresses that are known stay in use.
+                // Known addresses stay in use.
                 let known = self.endpoints.iter().any(|it| it.source == source);
                 self.sources[source].problem = Some(problem).filter(|_| !known);
                 return;
@@ -75,7 +75,7 @@ impl Worker {
         for address in new {
             let back = self.endpoints.iter().position(|it| it.source == source && it.address == Some(address));
             match back {
-                // Where a guess was wrong it is not asked again.
+                // A wrong guess is not scraped again.
                 Some(place) if self.endpoints[place].has_none => {}
                 Some(place) => {
                     let endpoint = &mut self.endpoints[place];
@@ -86,8 +86,7 @@ impl Worker {
         }
     }
 
-    /// After the first answer at an address of a name: the addresses of the other family are not asked, because they lead to the same
-    /// servers.
+    /// After the first response from an address of a name: addresses of the other family are not scraped, because they lead to the same servers.
     pub(super) fn take_family(&mut self, place: usize) {
         let Endpoint { source, address: Some(address), .. } = self.endpoints[place] else { return };
         if self.sources[source].is_v4.is_some() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The largest number of labels of a series; vLLM's `cache_config_info` has about 40.
+/// Maximum number of labels per series; vLLM's `cache_config_info` has about 40.
 const MAX_LABELS: usize = 64;
 
 /// A label, its value without escapes.
@@ -44,7 +44,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     })
 }
 
-/// `\\`, `\"` and `\n` stand for a backslash, a quote and a line feed. Any other backslash stands for itself.
+/// `\\`, `\"` and `\n` stand for a backslash, a quote and a line feed. Any other backslash is literal.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);

@@ -1,9 +1,8 @@
 //! Prometheus text, format 0.0.4, and OpenMetrics text 1.0: bytes -> samples. Pure.
 //!
-//! Reading is lenient: a line that cannot be read is counted and skipped. The timestamps and exemplars of a server are
-//! ignored, because samples get their time from the launcher's clock. Types and help texts are ignored as well: what a
-//! name means is known by [`crate::families`]. A last line without a line feed is skipped, because a number in it may be
-//! cut. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//! Reading is lenient: an unreadable line is counted and skipped. The timestamps and exemplars of a server are ignored, because samples get their
+//! time from the launcher's clock. Types and help texts are ignored as well: [`crate::families`] knows the meaning of names. A last line without a
+//! line feed is skipped, because its number may be truncated. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
 mod labels;
 #[cfg(test)]
@@ -11,9 +10,9 @@ mod tests;
 
 pub use labels::{Label, labels};
 
-/// The longest name with its labels that is read, in bytes. The longest of vLLM have about 1,500.
+/// Maximum length of a name with its labels, in bytes. The longest ones of vLLM have about 1,500.
 pub const MAX_SERIES_BYTES: usize = 8 << 10;
-/// The longest name of a metric that is read, in bytes.
+/// Maximum length of a metric name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
 
 /// One value of one series.
@@ -34,11 +33,11 @@ pub struct Counts {
     pub samples: usize,
     /// Samples with another name.
     pub unwanted: usize,
-    /// Lines that cannot be read.
+    /// Unreadable lines.
     pub bad: usize,
 }
 
-/// Passes every sample with a wanted name to `each`, in the order of the text. `each` returns `false` to end the reading.
+/// Passes every sample with a wanted name to `each`, in the order of the text. `each` returns `false` to stop reading.
 pub fn scan<'a>(text: &'a [u8], wanted: impl Fn(&str) -> bool, mut each: impl FnMut(Sample<'a>) -> bool) -> Counts {
     let mut counts = Counts::default();
     let mut rest = text;
@@ -94,7 +93,7 @@ fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
         },
     };
     let Some((value, rest)) = number(rest) else { return Line::Bad };
-    // Only a timestamp and an exemplar may follow. Without this rule a line of a web page such as `margin 0 auto` is a sample.
+    // Only a timestamp and an exemplar may follow. Without this rule a line of a web page such as `margin 0 auto` would be a sample.
     let rest = number(rest).map_or(rest, |(_, rest)| rest).trim_ascii_start();
     if !rest.is_empty() && rest[0] != b'#' {
         return Line::Bad;
@@ -108,15 +107,14 @@ fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
     }
 }
 
-/// The number that a text begins with, and what follows it.
+/// The number at the beginning of a text, and the rest.
 fn number(text: &[u8]) -> Option<(f64, &[u8])> {
     let text = text.trim_ascii_start();
     let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
     Some((str::from_utf8(&text[..end]).ok()?.parse().ok()?, &text[end..]))
 }
 
-/// The value of the first sample with this name and without labels. It compares only the beginning of each line, and so costs
-/// little.
+/// The value of the first sample with this name and without labels. It compares only the beginning of each line, and is therefore fast.
 pub fn value_of(text: &[u8], name: &str) -> Option<f64> {
     let mut lines = text.split_inclusive(|it| *it == b'\n').filter_map(|it| it.strip_suffix(b"\n"));
     lines.find_map(|line| {
@@ -125,7 +123,7 @@ pub fn value_of(text: &[u8], name: &str) -> Option<f64> {
     })
 }
 
-/// Where the labels end. Braces within quotes do not count. Labels beyond [`MAX_SERIES_BYTES`] have no end.
+/// The position of the closing brace. Braces within quotes do not count. `None`: there is none within [`MAX_SERIES_BYTES`].
 fn closing_brace(text: &[u8]) -> Option<usize> {
     let mut quoted = false;
     let mut escaped = false;

@@ -21,7 +21,7 @@ fn check(text: &str, expected: &[(&str, &str, f64)], bad: usize) {
     assert_eq!((found.as_slice(), counts.bad), (expected, bad), "{text}");
 }
 
-/// A text as vLLM writes one.
+/// A text in vLLM's form.
 const TEXT: &str = "# HELP vllm:num_requests_running Number of requests in model execution batches.\n\
     # TYPE vllm:num_requests_running gauge\n\
     vllm:num_requests_running{engine=\"0\",model_name=\"a\\\"b\\\\c}\"} 3.0\n\
@@ -136,7 +136,7 @@ proptest! {
         text[at] = byte;
         let whole = samples(TEXT.as_bytes()).0;
         let kept = samples(&text).0.iter().filter(|it| whole.contains(it)).count();
-        // A `#` may begin `# EOF` only where the rest of the line says so, which no line of the text does.
+        // A changed byte could complete `# EOF` only if the rest of the line matched, which no line of the text does.
         prop_assert!(kept + 2 >= whole.len());
     }
 

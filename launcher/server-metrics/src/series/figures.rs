@@ -1,7 +1,7 @@
-//! What the samples say of a window of time. Pure.
+//! The figures of a time window from the samples. Pure.
 //!
-//! Gauges are of the window itself. Increases of counters and histograms are from the last scrape that ended before the
-//! window to the first scrape that began after it.
+//! Gauges are read within the window itself. Increases of counters and histograms run from the last scrape that ended before the window to the first
+//! scrape that began after it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,32 +15,31 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Intervals by which the scrapes of an increase may lie beyond the window. Past that an increase would be that of other windows
-/// as well.
+/// How many intervals the scrapes of an increase may be outside the window. Beyond that, the increase would include other windows.
 pub(super) const REACH: u32 = 2;
 
-/// What all servers together said of a window. What no server told is `None`, and so is an increase, distribution or sum that one of
-/// the servers which have it cannot give: see [`WindowFigures::is_gap`] and [`Address::is_several_servers`].
+/// The metrics of all servers together in a window. A value that no server reported is `None`. An increase, distribution or sum is also `None` if a
+/// server with that metric cannot provide it: see [`WindowFigures::is_gap`] and [`Address::is_several_servers`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowFigures {
-    /// The first scrape that increases count from, and the last one that they count to, on the machine's monotonic clock;
-    /// `None`: no scrape succeeded.
+    /// The first scrape from which increases count, and the last scrape to which they count, on the machine's monotonic clock; `None`: no scrape
+    /// succeeded.
     pub bracket: Option<(Duration, Duration)>,
-    /// Every address had a scrape right before the window and one right after it, and no counter began again between them.
+    /// Every address had a scrape right before the window and one right after it, and no counter restarted between them.
     pub whole: bool,
-    /// The scrapes of an address lie too far beyond the window, and there are no increases of what it counts.
+    /// The scrapes of an address are too far outside the window, so its counters have no increases.
     pub is_gap: bool,
-    /// Restarts of a server: scrapes in which a counter was smaller than before, or another process answered.
+    /// Restarts of a server: scrapes in which a counter was smaller than before, or another process responded.
     pub resets: u64,
-    /// The share of the window in which all servers that had answered were known; sums are of this part.
+    /// The fraction of the window in which the metrics of all responding servers were known; sums cover this part.
     pub answered_share: Option<f64>,
-    /// Requests, added over all servers.
+    /// Requests, summed over all servers.
     pub running: Option<Levels>,
     pub waiting: Option<Levels>,
-    /// Requests running and waiting by Little's law: the latencies of the requests that ended, added up, divided by the time. It does not
-    /// depend on the moments at which gauges were read.
+    /// Requests running and waiting by Little's law: the total latency of the finished requests divided by the time. It does not depend on the
+    /// moments at which gauges were read.
     pub by_littles_law: Option<f64>,
-    /// A share; the mean over all servers, the least and the most of any.
+    /// A fraction: the mean over all servers, and the minimum and maximum of any server.
     pub kv_cache_usage: Option<Levels>,
     pub preemptions: Option<f64>,
     pub prompt_tokens: Option<f64>,
@@ -58,39 +57,39 @@ pub struct WindowFigures {
     pub pool_ready_pods: Option<Levels>,
     pub pool_queue: Option<Levels>,
     pub pool_kv_cache_usage: Option<Levels>,
-    /// A share of time; the mean over all GPUs, the least and the most of any.
+    /// A fraction of time: the mean over all GPUs, and the minimum and maximum of any GPU.
     pub gpu_utilization: Option<Levels>,
-    /// Watts of all GPUs together.
+    /// Total watts of all GPUs.
     pub gpu_power: Option<Levels>,
-    /// Joules of all GPUs together.
+    /// Total joules of all GPUs.
     pub gpu_energy: Option<f64>,
-    /// MiB of all GPUs together.
+    /// Total MiB of all GPUs.
     pub gpu_memory: Option<Levels>,
 }
 
 impl WindowFigures {
-    /// Tokens found in the prefix cache / tokens looked up; SGLang has prompt tokens in place of the latter.
+    /// Tokens found in the prefix cache / tokens looked up; SGLang has prompt tokens instead of looked-up tokens.
     pub fn prefix_hit_share(&self) -> Option<f64> {
         let queries = self.prefix_queries.or(self.prompt_tokens).filter(|it| *it > 0.0)?;
         self.prefix_hits.map(|it| it / queries).filter(|it| it.is_finite())
     }
 }
 
-/// Between which scrapes of an address increases count.
+/// The scrapes of an address between which increases count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bracket {
     /// `None`: no scrape succeeded before the window.
     pub(super) begin: Option<Scrape>,
-    /// The scrape from which increases count: the one before the window, or the first that succeeded.
+    /// The scrape from which increases count: the one before the window, or the first successful one.
     first: Scrape,
     pub(super) end: Scrape,
     pub(super) whole: bool,
-    /// One of the two lies too far beyond the window.
+    /// One of the two scrapes is too far outside the window.
     pub(super) is_far: bool,
 }
 
 impl Store {
-    /// The figures of a window, whose times are those of the machine's monotonic clock. `interval`: between two scrapes.
+    /// The figures of a window, with times of the machine's monotonic clock. `interval`: the time between two scrapes.
     pub fn figures(&self, from: Duration, to: Duration, interval: Duration) -> WindowFigures {
         let brackets: Vec<Option<Bracket>> = {
             let bracket = |it: &Address| bracket(it.scrapes(), (from, to), interval * REACH);
@@ -104,7 +103,7 @@ impl Store {
         let mixed = self.addresses.iter().any(Address::is_several_servers);
         let sum = |role: Role| levels::in_sequence(self.sums(role, (from, to), hold));
         let each = |role: Role| levels::each(&self.gauges(role, (from, to), hold));
-        // An address that never answered has no part in any figure.
+        // An address that never responded does not contribute to any figure.
         let answered = self.addresses.iter().filter(|it| it.scrapes().iter().any(|it| it.ok)).count();
         let answers = answered > 0 && known.len() == answered;
         let e2e = view.latency(Role::E2e);
@@ -147,32 +146,32 @@ pub(super) fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reac
     let begin = good().take_while(|it| it.at + it.took <= from).last();
     let after = good().find(|it| it.at >= to);
     let end = after.or_else(|| good().last().filter(|it| it.at >= from))?;
-    // The next scrape waits for a slow one.
+    // The next scrape waits for a slow scrape.
     let reach = reach + begin.map_or(end.took, |it| it.took.max(end.took));
     let first = begin.or_else(|| good().next())?;
     // Without a scrape before the window, what happened until the first one is unknown.
     let before = begin.map_or(first.at.saturating_sub(from), |it| from.saturating_sub(it.at + it.took));
-    // One scrape alone tells of no increase.
+    // A single scrape shows no increase.
     let is_single = begin.is_none() && first.number == end.number;
     let is_far = is_single || before > reach || end.at.saturating_sub(to) > reach;
     Some(Bracket { begin, first, end, whole: begin.is_some() && after.is_some(), is_far })
 }
 
-/// The samples, and the scrapes next to the window that is looked at.
+/// The samples, and the scrapes around the current window.
 struct View<'a> {
     store: &'a Store,
     brackets: &'a [Option<Bracket>],
 }
 
 impl View<'_> {
-    /// The series of a role. `None`: an address cannot give the increases of its series.
+    /// The series of a role. `None`: an address cannot provide the increases of its series.
     fn of_role(&self, role: Role) -> Option<impl Iterator<Item = (&Series, Bracket)>> {
         let series = || self.store.named(role).filter_map(|it| Some((it, (*self.brackets.get(it.address)?)?)));
         let is_known = !self.store.is_mixed(role) && !series().any(|(_, bracket)| bracket.is_far);
         is_known.then(series)
     }
 
-    /// Added over all series; `None`: there is none.
+    /// The sum over all series; `None`: there is none.
     fn increase(&self, role: Role) -> Option<f64> {
         let of_counter = |(series, bracket): (&Series, Bracket)| {
             (series.part == Part::Counter).then(|| increase(series, bracket)).flatten()
@@ -197,13 +196,13 @@ impl View<'_> {
         all.latency()
     }
 
-    /// Whether an address cannot give the increase of a counter that it has.
+    /// Whether an address cannot provide the increase of a counter that it has.
     fn is_gap(&self) -> bool {
         let is_far = |address: usize| self.brackets.get(address).copied().flatten().is_some_and(|it| it.is_far);
         self.store.series.iter().any(|it| it.role != Role::Kept && it.is_counter() && is_far(it.address))
     }
 
-    /// Scrapes in which any counter of an address began again.
+    /// Scrapes in which any counter of an address restarted.
     fn resets(&self) -> u64 {
         let mut found: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
         for series in self.store.series.iter().filter(|it| it.shows_restarts()) {

@@ -1,4 +1,4 @@
-//! Requests that each server finished within a window of time, counted so that a comparison with the requests of a client is safe. Pure.
+//! Requests that each server finished within a time window, counted so that a comparison with a client's requests is safe. Pure.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Label values of requests that did not run to their end. A gateway that sends a request again leaves one of them behind.
+/// Label values of requests that did not run to their end. A gateway that resends a request leaves one of them behind.
 const UNFINISHED: [&str; 2] = [r#"finished_reason="abort""#, r#"finished_reason="error""#];
 
 /// The requests of one server within a window.
@@ -16,19 +16,19 @@ const UNFINISHED: [&str; 2] = [r#"finished_reason="abort""#, r#"finished_reason=
 pub struct FinishedRequests {
     /// The index of its address.
     pub address: usize,
-    /// Requests that ran to their end between the scrape before the window and the scrape after it, by the counter of the server.
+    /// Requests that ran to their end between the scrape before the window and the scrape after it, by the server's counter.
     pub finished: f64,
     /// Requests that were running or waiting at the scrape before the window.
     pub earlier: f64,
 }
 
 impl Store {
-    /// One entry for each server that counts its requests. `None`: the count of a server is not safe to compare:
+    /// One entry per server that counts its requests. `None`: the count of a server is not safe to compare:
     ///
-    /// - a scrape before or after the window is missing or too far away, or a counter began again;
-    /// - `process_start_time_seconds` is missing or changed. Without it, a Service that leads to one pod and later to another one
-    ///   looks like one server whose counters jump;
-    /// - the number of requests that were under way before the window is unknown. Any client may have sent them, such as an earlier run.
+    /// - a scrape before or after the window is missing or too far away, or a counter restarted;
+    /// - `process_start_time_seconds` is missing or changed. Without it, a Service that leads to one pod and later to another pod looks like one
+    /// server with jumping counters;
+    /// - the number of requests in flight before the window is unknown. Any client may have sent them, such as an earlier run.
     pub fn finished(&self, from: Duration, to: Duration, interval: Duration) -> Option<Vec<FinishedRequests>> {
         let mut found = Vec::new();
         for (index, address) in self.addresses.iter().enumerate() {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::series::{Answer, Keep};
 
-    /// A page of a process that began at 100, with its finished and aborted requests, and those under way.
+    /// Metrics of a process that started at time 100, with its finished, aborted and in-flight requests.
     fn page(finished: u64, aborted: u64, under_way: u64) -> String {
         format!(
             "process_start_time_seconds 100\n\
@@ -88,7 +88,7 @@ mod tests {
         )
     }
 
-    /// The requests in the window from 0.5 s to 1.5 s of servers with one page a second.
+    /// Checks the requests in the window from 0.5 s to 1.5 s of servers with one page per second.
     fn check(servers: &[[String; 3]], expected: Option<&[(f64, f64)]>) {
         let mut store = Store::default();
         for (index, pages) in servers.iter().enumerate() {
@@ -109,7 +109,7 @@ mod tests {
         let server = [page(10, 0, 3), page(15, 4, 2), page(30, 9, 0)];
         check(std::slice::from_ref(&server), Some(&[(20.0, 4.0)]));
         check(&[server.clone(), server], Some(&[(20.0, 4.0), (20.0, 4.0)]));
-        // An exporter of GPUs counts no requests.
+        // A GPU exporter counts no requests.
         let gpus = || "DCGM_FI_DEV_POWER_USAGE 1\n".to_owned();
         check(&[[gpus(), gpus(), gpus()]], Some(&[]));
     }

@@ -1,7 +1,7 @@
-//! Quantiles of a histogram by its buckets. Pure.
+//! Quantiles of a histogram from its buckets. Pure.
 
-/// A distribution of times by the buckets of the server, in seconds. A quantile in the lowest bucket or in the highest is `None`: the
-/// server tells one bound of it alone.
+/// A distribution of times from the server's buckets, in seconds. A quantile in the lowest or highest bucket is `None`, because only one bound of
+/// that bucket is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
     /// Observations in the window.
@@ -15,26 +15,26 @@ pub struct Latency {
 /// The increases of a histogram over a window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Increases {
-    /// Upper bounds, and observations up to each, of every histogram.
+    /// Upper bounds with the number of observations up to each bound, for every histogram.
     pub(super) buckets: Vec<(f64, f64)>,
     pub(super) sum: f64,
     pub(super) count: f64,
 }
 
 impl Increases {
-    /// `None`: there was no observation.
+    /// `None`: there were no observations.
     pub(super) fn latency(mut self) -> Option<Latency> {
         if self.count <= 0.0 || !self.count.is_finite() || !self.sum.is_finite() {
             return None;
         }
         self.buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut merged: Vec<(f64, f64)> = Vec::new();
-        // A bound that only some histograms have says nothing of the others. Each of them has the bound without an end.
+        // Skip bounds that only some histograms have. Every histogram has the bound +Inf.
         let histograms = self.buckets.iter().filter(|it| it.0 == f64::INFINITY).count();
         for bucket in self.buckets.chunk_by(|one, other| one.0 == other.0).filter(|it| it.len() == histograms) {
             merged.push((bucket[0].0, bucket.iter().map(|it| it.1).sum()));
         }
-        // Buckets of one text are written one after the other, while the server counts on.
+        // The server writes the buckets of one text one by one, while it continues to count.
         let mut most = 0.0_f64;
         for (_, count) in &mut merged {
             most = most.max(*count);
@@ -51,10 +51,9 @@ impl Increases {
     }
 }
 
-/// A quantile by linear interpolation within its bucket, as `histogram_quantile` of Prometheus computes it, except where that would
-/// be a guess: where 147 waits of 0.02 ms all lie in a lowest bucket up to 0.3 s, Prometheus gives a p99 of 0.297 s. `None`: the
-/// quantile lies in the lowest bucket or in the highest, which have no lower or no upper bound; there is no bucket without an
-/// upper bound, or no observation.
+/// A quantile by linear interpolation within its bucket, as Prometheus' `histogram_quantile` computes it, except where that would be a guess: if 147
+/// waits of 0.02 ms are all in a lowest bucket up to 0.3 s, Prometheus returns a p99 of 0.297 s. `None`: the quantile is in the lowest or highest
+/// bucket, which has no lower or no upper bound; there is no bucket without an upper bound, or no observation.
 fn quantile(buckets: &[(f64, f64)], share: f64) -> Option<f64> {
     let (bound, all) = *buckets.last()?;
     if bound != f64::INFINITY || buckets.len() < 2 || all <= 0.0 {
@@ -108,7 +107,7 @@ mod tests {
         let some =
             vec![(1.0, 0.0), (2.0, 10.0), (4.0, 10.0), (INF, 10.0), (2.0, 0.0), (3.0, 10.0), (4.0, 10.0), (INF, 10.0)];
         let latency = Increases { buckets: some, sum: 20.0, count: 20.0 }.latency().unwrap();
-        // Up to 2 s there are ten of 20, and up to 4 s all of them: 3 s is no bound of the first server.
+        // Up to 2 s there are ten of 20, and up to 4 s all of them: the first server has no bound at 3 s.
         assert_eq!((latency.p50, latency.p90), (None, Some(3.6)));
         let none = vec![(1.0, 0.0), (2.0, 10.0), (INF, 10.0), (5.0, 10.0), (INF, 10.0)];
         let latency = Increases { buckets: none, sum: 20.0, count: 20.0 }.latency().unwrap();

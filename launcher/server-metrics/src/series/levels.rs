@@ -1,13 +1,13 @@
-//! Gauges over a window of time: mean, least and most. Pure.
+//! Gauges over a time window: mean, minimum and maximum. Pure.
 //!
-//! A sample holds until the next one, at most for [`HOLD`] intervals. After that the level is unknown.
+//! A sample is valid until the next one, at most for [`HOLD`] intervals. After that the level is unknown.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{Scrape, Series, Store};
 use crate::families::{Part, Role};
 
-/// Intervals between scrapes for which a sample holds.
+/// How many intervals between scrapes a sample stays valid.
 pub(super) const HOLD: u32 = 5;
 
 /// A gauge over a window.
@@ -25,7 +25,7 @@ impl Levels {
     }
 }
 
-/// A value, and when it held.
+/// A value and its period of validity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Held {
     pub(super) from: Duration,
@@ -33,7 +33,7 @@ pub(super) struct Held {
     pub(super) value: f64,
 }
 
-/// The parts of a window in which each sample held. `samples` are in the order of time.
+/// The parts of a window with the sample that is valid in each part. `samples` are in time order.
 fn held(samples: impl Iterator<Item = (Duration, f64)>, (from, to): (Duration, Duration), hold: Duration) -> Vec<Held> {
     let mut samples = samples.peekable();
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ fn held(samples: impl Iterator<Item = (Duration, f64)>, (from, to): (Duration, D
 }
 
 impl Store {
-    /// When each sample of the gauges of a role held, within a window.
+    /// The valid periods of each sample of a role's gauges, within a window.
     pub(super) fn gauges(&self, role: Role, window: (Duration, Duration), hold: Duration) -> Vec<Vec<Held>> {
         let parts = |(series, scrapes): (&Series, &[Scrape])| {
             let time = |number: u32| {
@@ -60,8 +60,8 @@ impl Store {
         self.of_role(role, Part::Gauge).map(parts).collect()
     }
 
-    /// The sum of the gauges of a role over all servers, and when it held: at the moments at which all of them are known. Without
-    /// a silent server the sum would be too small.
+    /// The sum of a role's gauges over all servers, for the periods in which all of them are known. Without a silent server the sum would be too
+    /// small.
     pub(super) fn sums(&self, role: Role, window: (Duration, Duration), hold: Duration) -> Vec<Held> {
         if self.is_mixed(role) {
             return Vec::new();
@@ -69,15 +69,15 @@ impl Store {
         without(sums(&self.gauges(role, window, hold)), self.silences(role, hold, hold))
     }
 
-    /// When a server that has a role was silent. A silence is between two successful scrapes that are more than `hold` apart: it begins
-    /// `known` after the first one and ends at the second one. The silences are in the order of time and do not overlap.
+    /// The periods in which a server with this role was silent. A silence is between two successful scrapes that are more than `hold` apart: it
+    /// begins `known` after the first scrape and ends at the second. The silences are in time order and do not overlap.
     pub(super) fn silences(&self, role: Role, hold: Duration, known: Duration) -> Vec<Silence> {
         let addresses: BTreeSet<usize> = self.named(role).map(|it| it.address).collect();
         let addresses = addresses.iter().filter_map(|it| self.addresses.get(*it));
         united(addresses.flat_map(|it| silences(it.scrapes(), hold, known)).collect())
     }
 
-    /// The share of a window in which no server was silent. `None`: the window has no length.
+    /// The fraction of a window in which no server was silent. `None`: the window has no length.
     pub(super) fn answered_share(&self, (from, to): (Duration, Duration), hold: Duration) -> Option<f64> {
         let all = united(self.addresses.iter().flat_map(|it| silences(it.scrapes(), hold, hold)).collect());
         let silent: Duration = all.iter().map(|it| it.1.min(to).saturating_sub(it.0.max(from))).sum();
@@ -86,10 +86,10 @@ impl Store {
     }
 }
 
-/// When a server was silent: from, to.
+/// A period in which a server was silent: from, to.
 pub(super) type Silence = (Duration, Duration);
 
-/// An address is silent from its first answer on, and until its last scrape, because later its server may be gone for good.
+/// An address can be silent from its first response to its last scrape; after that its server may be gone permanently.
 fn silences(scrapes: &[Scrape], hold: Duration, known: Duration) -> Vec<Silence> {
     let good = || scrapes.iter().filter(|it| it.ok);
     let between = good().zip(good().skip(1)).map(|(one, next)| (one.at, next.at));
@@ -111,7 +111,7 @@ fn united(mut silences: Vec<Silence>) -> Vec<Silence> {
     found
 }
 
-/// The parts less the silences. Both are in the order of time.
+/// The parts minus the silences. Both are in time order.
 pub(super) fn without(parts: Vec<Held>, silences: Vec<Silence>) -> Vec<Held> {
     let mut found = Vec::with_capacity(parts.len());
     for Held { mut from, to, value } in parts {
@@ -129,21 +129,21 @@ pub(super) fn without(parts: Vec<Held>, silences: Vec<Silence>) -> Vec<Held> {
     found
 }
 
-/// Of several gauges, each for itself: the mean over all of them, the least and the most of any.
+/// The mean over all of several gauges, and the minimum and maximum of any gauge.
 pub(super) fn each(gauges: &[Vec<Held>]) -> Option<Levels> {
     levels(gauges.iter().flatten().copied())
 }
 
-/// Of what held, one part after the other.
+/// The levels of consecutive parts.
 pub(super) fn in_sequence(parts: Vec<Held>) -> Option<Levels> {
     levels(parts.into_iter())
 }
 
-/// The sum of several gauges, and when it held. A gauge that is not known for a while is not in the sum meanwhile.
+/// The sum of several gauges with its valid periods. A gauge is left out of the sum while it is unknown.
 pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
     let mut changes: Vec<(Duration, f64, i32)> =
         gauges.iter().flatten().flat_map(|it| [(it.from, it.value, 1), (it.to, -it.value, -1)]).collect();
-    // What ends at a moment does so before what begins then.
+    // Ends at a given moment come before beginnings at the same moment.
     changes.sort_by_key(|it| (it.0, it.2));
     let (mut now, mut value, mut known) = (Duration::ZERO, 0.0, 0);
     let mut parts = Vec::with_capacity(changes.len());
@@ -153,7 +153,7 @@ pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
         }
         (now, value, known) = (at, value + change, known + count);
         if known == 0 {
-            // Rounding errors do not add up.
+            // Prevents rounding errors from accumulating.
             value = 0.0;
         }
     }

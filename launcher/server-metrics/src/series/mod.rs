@@ -1,8 +1,8 @@
 //! The samples of all scrapes, within a bound on memory. Pure.
 //!
-//! Times are those of the launcher's monotonic clock. A counter that falls once has begun again at zero; increases include both
-//! parts. When memory is full, every second scrape is forgotten, and the caller scrapes half as often from then on.
-//! Increases between the ends of loads stay exact; means lose resolution.
+//! Times are from the launcher's monotonic clock. A counter that falls once has restarted at zero; increases include both parts. When memory is full,
+//! every second scrape is removed, and the caller scrapes half as often from then on. Increases between the ends of loads stay exact; means lose
+//! resolution.
 
 mod figures;
 mod finished;

@@ -3,7 +3,7 @@
 use super::Scrape;
 use crate::families::{Meaning, Part, Role};
 
-/// Restarts of a counter that are told apart; what later ones lose is added to the last of them.
+/// Maximum number of counter restarts that are recorded separately; the losses of later restarts are added to the last one.
 const MAX_RESETS: usize = 64;
 
 /// The samples of one name with one set of labels at one address.
@@ -13,15 +13,16 @@ pub struct Series {
     pub address: usize,
     /// The name of the metric, with its suffix.
     pub metric: Box<str>,
-    /// `name="value"`, with commas between them, in the order of the names.
+    /// `name="value"`, separated by commas and sorted by name.
     pub labels: Box<str>,
     pub role: Role,
     pub part: Part,
-    /// The upper bound of a bucket.
+    /// The upper bound of a histogram bucket.
     pub bound: f64,
     numbers: Vec<u32>,
     values: Vec<f64>,
-    /// The number of a scrape before which the counter began again, and what is added to it from then on: its value before that.
+    /// The scrape number at which the counter restarted, and the offset that is added from then on: its previous value. If a different process
+    /// responded, the first value of its counter is subtracted.
     resets: Vec<(u32, f64)>,
     last: f64,
 }
@@ -51,7 +52,7 @@ impl Series {
         self.numbers.is_empty()
     }
 
-    /// The number of the scrape and the value of each sample, as the server wrote it, in the order of time.
+    /// The scrape number and the value of each sample, as the server wrote it, in time order.
     pub fn samples(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.numbers.iter().copied().zip(self.values.iter().copied())
     }
@@ -67,9 +68,8 @@ impl Series {
         self.last
     }
 
-    /// `changed`: another process has answered than the time before. What its counter had when we first saw it is no increase,
-    /// because a process that is new to us may be an old one. `false`: the value is no number, or a second one of this
-    /// scrape, and is not kept.
+    /// `changed`: a different process responded than the last time. The first value of a new process's counter is no increase, because the process
+    /// may be an old one that is new to us. `false`: the value is no number, or a second value of this scrape, and is not kept.
     pub(super) fn push(&mut self, number: u32, value: f64, changed: bool) -> bool {
         if !value.is_finite() || self.numbers.last() == Some(&number) {
             return false;
@@ -89,7 +89,7 @@ impl Series {
         true
     }
 
-    /// Whether it shows that a server began again. A metric that no figure needs may be a gauge in spite of its name.
+    /// Whether a fall shows that a server restarted. A metric that no figure needs may be a gauge in spite of its name.
     pub(super) fn shows_restarts(&self) -> bool {
         self.is_counter() && self.role != Role::Kept && !self.role.is_absolute()
     }
@@ -99,7 +99,7 @@ impl Series {
         self.resets.last().is_some_and(|it| it.0 == number)
     }
 
-    /// Forgets all samples.
+    /// Removes all samples.
     pub(super) fn clear(&mut self) {
         self.numbers.clear();
         self.values.clear();
@@ -110,7 +110,7 @@ impl Series {
         matches!(self.part, Part::Counter | Part::Bucket | Part::Sum | Part::Count)
     }
 
-    /// Keeps the samples of these scrapes, which are in the order of their numbers.
+    /// Keeps only the samples of these scrapes, which are sorted by number.
     pub(super) fn keep(&mut self, scrapes: &[Scrape]) {
         let kept: Vec<bool> =
             self.numbers.iter().map(|number| scrapes.binary_search_by_key(number, |it| it.number).is_ok()).collect();
@@ -120,9 +120,8 @@ impl Series {
         self.values.retain(|_| flags.next().copied().unwrap_or(false));
     }
 
-    /// By how much a counter grew from one scrape to another, restarts included. `None`: it has no sample by then. A
-    /// counter that is missing in the first scrape begins at zero, unless there was no such scrape, or it does not count from the
-    /// start of its process.
+    /// The increase of a counter from one scrape to another, including restarts. `None`: it has no sample by then. A counter that is missing in the
+    /// first scrape starts at zero, unless there was no such scrape, or it does not count from the start of its process.
     pub(super) fn increase(&self, from: Option<u32>, to: u32) -> Option<f64> {
         let end = self.place(to)?;
         let begin = match from {
@@ -136,17 +135,17 @@ impl Series {
         Some((self.whole(end) - begin).max(0.0)).filter(|it| it.is_finite())
     }
 
-    /// How often the counter began again after one scrape and until another.
+    /// The restarts of the counter after one scrape and until another.
     pub(super) fn resets(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
         self.resets.iter().map(|it| it.0).filter(move |it| (from + 1..=to).contains(it))
     }
 
-    /// The index of the last sample until a scrape.
+    /// The index of the last sample up to a scrape.
     fn place(&self, number: u32) -> Option<usize> {
         self.numbers.partition_point(|it| *it <= number).checked_sub(1)
     }
 
-    /// The value of a sample, with all that restarts before it lost.
+    /// The value of a sample plus the losses of earlier restarts.
     fn whole(&self, place: usize) -> f64 {
         let (number, value) = (self.numbers[place], self.values[place]);
         let lost: f64 = self.resets.iter().filter(|(at, _)| *at <= number).map(|(_, lost)| lost).sum();

@@ -1,14 +1,13 @@
-//! Which process of an address answers: a restart, or several servers behind one address. Pure.
+//! Identifies the process that responds at an address: detects restarts, and several servers behind one address. Pure.
 //!
-//! A process is known by `process_start_time_seconds`, which most libraries write. A start that lies before that of the process that
-//! answered last is no restart: another server has answered. Without that metric a restart shows as a counter that fell, and two
-//! of them are taken for several servers.
+//! A process is identified by `process_start_time_seconds`, which most libraries write. A start time earlier than the last process's is no restart:
+//! another server has responded. Without that metric a restart shows as a falling counter, and two falls are taken for several servers.
 
-/// The name of the metric that says when a process began, in seconds since 1970.
+/// The metric with the start time of a process, in seconds since 1970.
 pub(super) const START: &str = "process_start_time_seconds";
-/// Starts that differ by less are those of one process, in seconds: some libraries compute the time anew for each scrape.
+/// Start times that differ by less belong to one process, in seconds: some libraries recompute the time for each scrape.
 const SAME: f64 = 2.0;
-/// Scrapes with a counter that fell which may still be one server that began again.
+/// Maximum number of scrapes with a falling counter that may still be one restarted server.
 const MAX_FALLS: u32 = 1;
 
 /// The processes that answered at one address.
@@ -16,14 +15,14 @@ const MAX_FALLS: u32 = 1;
 pub(super) struct Processes {
     start: Option<f64>,
     changed: bool,
-    /// An older process has answered after a newer one.
+    /// An older process has responded after a newer one.
     older_came: bool,
-    /// Scrapes in which a counter fell while the process was the same, or is not known.
+    /// Scrapes in which a counter fell although the process was the same or unknown.
     falls: u32,
 }
 
 impl Processes {
-    /// Takes the start that a scrape has. Returns whether another process has answered than the time before.
+    /// Processes the start time in a scrape. Returns whether a different process responded than the last time.
     pub(super) fn see(&mut self, start: Option<f64>) -> bool {
         let Some(start) = start.filter(|it| it.is_finite()) else { return false };
         let before = *self.start.get_or_insert(start);
@@ -36,17 +35,17 @@ impl Processes {
         true
     }
 
-    /// A counter fell in a scrape, and the process was the same or is not known.
+    /// Records that a counter fell in a scrape, although the process was the same or unknown.
     pub(super) fn fall(&mut self) {
         self.falls = self.falls.saturating_add(1);
     }
 
-    /// Whether more than one server has answered.
+    /// Whether more than one server has responded.
     pub(super) fn are_several_servers(&self) -> bool {
         self.older_came || self.falls > MAX_FALLS
     }
 
-    /// The start of the only process that answered; `None`: it is not known, or there were several.
+    /// The start time of the only process that responded; `None`: it is unknown, or there were several processes.
     pub(super) fn only(&self) -> Option<f64> {
         self.start.filter(|_| !self.changed)
     }

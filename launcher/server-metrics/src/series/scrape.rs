@@ -1,18 +1,18 @@
-//! One scrape of an address, as far as its time counts.
+//! The time and success of one scrape of an address.
 
 use std::time::Duration;
 
-/// When a scrape happened, and whether it came to an end.
+/// When a scrape happened, and whether it succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scrape {
-    /// Its number among those of its address.
+    /// Its number among the scrapes of its address.
     pub number: u32,
     /// When the request was sent, on the machine's monotonic clock.
     pub at: Duration,
-    /// From then until the last byte, or until it failed.
+    /// The time from the request until the last byte, or until the failure.
     pub took: Duration,
-    /// Whether the answer had samples.
+    /// Whether the response contained samples.
     pub ok: bool,
-    /// It was asked for next to the begin or the end of a load.
+    /// It was requested before or after a load.
     pub(super) edge: bool,
 }

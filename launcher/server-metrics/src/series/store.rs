@@ -20,7 +20,7 @@ use crate::{
 /// Bounds on the memory of the samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Values and scrapes of all series. One takes 12 bytes.
+    /// Values and scrapes of all series. Each takes 12 bytes.
     pub samples: usize,
     /// Series of all addresses.
     pub series: usize,
@@ -31,19 +31,19 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 48 MiB of samples: a vLLM server has about 250 series, and so 4.6 hours at one scrape a second. 50,000 series have
-    /// about 15 MB of names and labels, each of which is kept twice.
+    /// 48 MiB of samples: a vLLM server has about 250 series, so this is 4.6 hours at one scrape per second. 50,000 series have about 15 MB of names
+    /// and labels, and each of these is kept twice.
     fn default() -> Limits {
         Limits { samples: 4 << 20, series: 50_000, series_of_one: 20_000, text: 32 << 20 }
     }
 }
 
-/// The longest text of the labels of a series, in bytes; a longer one is cut.
+/// Maximum length of the labels of a series, in bytes; longer labels are truncated.
 pub(super) const MAX_LABELS_BYTES: usize = 1_024;
-/// Scrapes next to the ends of loads that are never forgotten: two of each load of a search for a rate.
+/// Scrapes before and after loads that are never removed: two per load of a rate search.
 pub(super) const MAX_EDGES: usize = 64;
 
-/// An answer of an address, or the failure to get one.
+/// The response of an address, or a failure.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     /// When the request was sent, on the machine's monotonic clock.
@@ -51,16 +51,16 @@ pub struct Answer<'a> {
     pub took: Duration,
     /// The text; `None`: the scrape failed.
     pub text: Option<&'a [u8]>,
-    /// It was asked for next to the begin or the end of a load.
+    /// It was requested before or after a load.
     pub edge: bool,
 }
 
 /// Which series of an address are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Those that a figure needs.
+    /// Series that a figure needs.
     Known,
-    /// All of them.
+    /// All series.
     All,
 }
 
@@ -69,28 +69,28 @@ pub enum Keep {
 pub struct Address {
     pub(super) scrapes: Vec<Scrape>,
     pub(super) next: u32,
-    /// By name and labels as they stand in the text. `None`: a series whose labels are of interest, and not its value.
+    /// Index by name and labels as they appear in the text. `None`: only the labels of the series matter, not its value.
     by_text: HashMap<Box<str>, Option<usize>>,
     pub(super) series: usize,
-    /// The most series that one scrape had beyond the limits.
+    /// Maximum number of series beyond the limits in any scrape.
     pub left_out: usize,
-    /// The most lines of one scrape that could not be read.
+    /// Maximum number of unreadable lines in any scrape.
     pub bad_lines: usize,
-    /// Texts of labels that say what the server is, each with its role.
+    /// Label texts that describe the server, each with its role.
     pub infos: Vec<(Role, Box<str>)>,
-    /// Whose metrics they are; `None` before the first answer.
+    /// The source of the metrics; `None` before the first response.
     pub engine: Option<MetricsKind>,
     pub(super) processes: Processes,
 }
 
 impl Address {
-    /// Whether several servers have answered in turn, as behind a gateway or a Service with a cluster address: increases and sums
-    /// are then of none of them. The series of GPUs have the name of their GPU, and so stay apart.
+    /// Whether several servers have responded in turn, as behind a gateway or a Service with a cluster address. Increases and sums then describe none
+    /// of the servers. GPU series contain the name of their GPU, and so stay separate.
     pub fn is_several_servers(&self) -> bool {
         self.engine != Some(MetricsKind::Dcgm) && self.processes.are_several_servers()
     }
 
-    /// In the order of time.
+    /// In time order.
     pub fn scrapes(&self) -> &[Scrape] {
         &self.scrapes
     }
@@ -118,7 +118,7 @@ impl Store {
         Store { limits, ..Store::default() }
     }
 
-    /// Adds an address and returns its index. `engine`: whose metrics it has; `None`: its first answer identifies them.
+    /// Adds an address and returns its index. `engine`: the source of its metrics; `None`: its first response identifies it.
     pub fn add_address(&mut self, engine: Option<MetricsKind>) -> usize {
         self.addresses.push(Address { engine, ..Address::default() });
         self.addresses.len() - 1
@@ -132,7 +132,7 @@ impl Store {
         &self.series
     }
 
-    /// The series of a role. Where an address has no series of the role, those of the role's older name are taken.
+    /// The series of a role. If an address has no series of the role, its series with the role's older name are used.
     pub(super) fn named(&self, role: Role) -> impl Iterator<Item = &Series> {
         let old = role.old();
         let of = |it: &&Series| it.role == role && old.is_some();
@@ -141,23 +141,23 @@ impl Store {
         series.filter(move |it| it.role == role || (Some(it.role) == old && !new.contains(&it.address)))
     }
 
-    /// The series of a role that are this part of their metric, each with the scrapes of its address.
+    /// The series of a role with this part of their metric, each with the scrapes of its address.
     pub(super) fn of_role(&self, role: Role, part: Part) -> impl Iterator<Item = (&Series, &[Scrape])> {
         let series = self.named(role).filter(move |it| it.part == part);
         series.map(|it| (it, self.addresses.get(it.address).map_or(&[][..], |it| it.scrapes())))
     }
 
-    /// Whether an address has the role behind which several servers answer in turn.
+    /// Whether an address with this role has several servers that respond in turn.
     pub(super) fn is_mixed(&self, role: Role) -> bool {
         self.named(role).any(|it| self.addresses.get(it.address).is_some_and(Address::is_several_servers))
     }
 
-    /// How often every second scrape was forgotten. The caller scrapes at 2 to this power times its interval.
+    /// How many times every second scrape was removed. The caller scrapes at 2 to this power times its interval.
     pub fn halvings(&self) -> u32 {
         self.halvings
     }
 
-    /// Adds what an address answered. Returns whether the answer had samples: a text without any is a failure.
+    /// Adds the response of an address. Returns whether it contained samples: a text without samples is a failure.
     pub fn record(&mut self, address: usize, answer: Answer<'_>, keep: Keep) -> bool {
         let Some(of) = self.addresses.get_mut(address) else { return false };
         let number = of.next;
@@ -227,8 +227,7 @@ impl Store {
         counts
     }
 
-    /// Forgets every second scrape, but for those next to the ends of loads and the last one. `false`: there is nothing
-    /// to forget.
+    /// Removes every second scrape, except scrapes before and after loads and the last scrape. `false`: there is nothing to remove.
     fn halve(&mut self) -> bool {
         let before = self.samples;
         self.halvings += 1;
@@ -254,7 +253,7 @@ impl Store {
     }
 }
 
-/// Whose metrics a text holds: by the first name that belongs to one of them.
+/// The source of the metrics in a text: the first name with a known source decides.
 pub(super) fn engine(text: &[u8]) -> Option<MetricsKind> {
     let mut found = None;
     let counts = parse::scan(
@@ -268,7 +267,7 @@ pub(super) fn engine(text: &[u8]) -> Option<MetricsKind> {
     found.or((counts.samples > 0).then_some(MetricsKind::Prometheus))
 }
 
-/// Whether both count the energy of one GPU. Its other labels name the pod that uses it, and so change during a run.
+/// Whether both series count the energy of the same GPU. Other labels name the pod that uses the GPU, and so change during a run.
 pub(super) fn is_same_gpu(one: &Series, other: &Series) -> bool {
     let gpu = |it: &Series| {
         let labels = parse::labels(&it.labels)?;
@@ -277,8 +276,7 @@ pub(super) fn is_same_gpu(one: &Series, other: &Series) -> bool {
     (one.role, one.address) == (other.role, other.address) && gpu(other).is_some_and(|it| gpu(one) == Some(it))
 }
 
-/// A series that has not been seen before; `Some(None)`: its labels were noted and no values are kept. `None`: its labels
-/// cannot be read.
+/// Adds a new series; `Some(None)`: its labels were noted and no values are kept. `None`: its labels are unreadable.
 pub(super) fn new_series(
     address: usize,
     sample: Sample<'_>,

@@ -9,7 +9,7 @@ fn secs(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// A store of one address with these scrapes; `None`: a scrape that failed. Each takes 10 ms.
+/// A store of one address with these scrapes; `None`: a failed scrape. Each takes 10 ms.
 fn store(scrapes: &[(f64, Option<&str>)]) -> Store {
     let mut store = Store::default();
     store.add_address(None);
@@ -36,7 +36,7 @@ fn an_increase_is_from_the_scrape_before_to_the_scrape_after() {
     let found = figures(&store, 1.5, 2.5);
     assert_eq!((found.generation_tokens, found.whole), (Some(60.0), true));
     assert_eq!(found.bracket, Some((secs(1.0), secs(3.0))));
-    // A scrape that had not ended when the window began does not count as one before it.
+    // A scrape that was still in flight when the window began does not count as a scrape before it.
     assert_eq!(figures(&store, 1.005, 2.0).generation_tokens, Some(50.0));
     // No scrape before or after the window.
     let late = figures(&store, -0.0, 9.0);
@@ -54,7 +54,7 @@ fn a_counter_that_begins_again_loses_nothing() {
     assert_eq!(figures(&store(&scrapes), 2.5, 2.6).resets, 0);
 }
 
-/// The tokens of a process that began at this time.
+/// The tokens of a process with this start time.
 fn of_process(start: u64, value: u64) -> String {
     format!("process_start_time_seconds {start}\n{}vllm:num_requests_running 1\n", tokens(value))
 }
@@ -79,7 +79,7 @@ fn servers_that_answer_in_turn_have_no_increase_and_no_sum() {
 
 #[test]
 fn a_process_that_is_new_to_us_counts_from_its_first_sample() {
-    // Behind a Service the connection may lead to another server, which counts for long.
+    // Behind a Service the connection may lead to a different server with much higher counters.
     let found = figures(
         &at_each_second(&[(100, 50), (100, 60), (200, 7_000), (200, 7_005)].map(|(start, it)| of_process(start, it))),
         0.5,
@@ -123,7 +123,7 @@ fn a_window_within_a_gap_has_no_increase() {
     }
     let found = figures(&gap, 1.0, 29.0);
     assert_eq!((found.generation_tokens, found.is_gap, found.whole), (Some(890.0), false, true));
-    // A server that answers slowly is asked less often.
+    // A slow server is scraped less often.
     let mut slow = Store::default();
     slow.add_address(None);
     for at in [0.0, 4.0, 8.0] {
@@ -151,7 +151,7 @@ fn two_names_of_one_figure_count_once() {
     let (old, new) = ("gpu_prefix_cache", "prefix_cache");
     let mut store = store(&[(0.0, Some(&both(&[old, new], 0))), (2.0, Some(&both(&[old, new], 100)))]);
     assert_eq!(figures(&store, 1.0, 1.5).prefix_queries, Some(100.0));
-    // A second server has the old names alone.
+    // The second server has only the old names.
     let second = store.add_address(None);
     for (at, value) in [(0.0, 0), (2.0, 30)] {
         let text = both(&[old], value);
@@ -162,7 +162,7 @@ fn two_names_of_one_figure_count_once() {
     assert_eq!((found.prefix_queries, found.prefix_hits), (Some(130.0), Some(65.0)));
 }
 
-/// Adds an address with these scrapes, as [`store`] has them.
+/// Adds an address with these scrapes, in the form of [`store`].
 fn add(store: &mut Store, scrapes: &[(f64, Option<String>)]) {
     let address = store.add_address(None);
     for (at, text) in scrapes {
@@ -176,7 +176,7 @@ fn a_silent_server_does_not_make_a_sum_smaller() {
     let running = |value: u32| format!("vllm:num_requests_running {value}\n");
     let mut store = Store::default();
     add(&mut store, &(0..20).map(|at| (f64::from(at), Some(running(8)))).collect::<Vec<_>>());
-    // It answers up to 3 s and from 16 s on. What it had at 3 s holds until 8 s.
+    // The server responds up to 3 s and from 16 s on. Its value at 3 s is valid until 8 s.
     let of = |at: u32| Some(running(8)).filter(|_| at <= 3 || at >= 16);
     add(&mut store, &(0..20).map(|at| (f64::from(at), of(at))).collect::<Vec<_>>());
     let found = figures(&store, 0.0, 20.0);
@@ -184,7 +184,7 @@ fn a_silent_server_does_not_make_a_sum_smaller() {
     assert!((found.answered_share.unwrap() - 12.0 / 20.0).abs() < 1e-12, "{found:?}");
     let silent = figures(&store, 9.0, 15.0);
     assert_eq!((silent.running, silent.answered_share), (None, Some(0.0)));
-    // A server that comes later, and one that is gone for good, is not in the sum meanwhile.
+    // A server that appears later, and one that is gone permanently, are left out of the sum meanwhile.
     add(&mut store, &[(17.0, Some(running(1))), (18.0, Some(running(1)))]);
     assert_eq!(figures(&store, 16.0, 20.0).running.unwrap(), Levels { mean: 16.75, min: 16.0, max: 17.0 });
 }
@@ -196,9 +196,9 @@ fn addresses_of_one_server_are_found_by_its_process_and_counters() {
     };
     let mut store = Store::default();
     add(&mut store, &scrapes(7, &[(0.0, 10), (1.0, 20), (2.0, 30)]));
-    // The same one, between the scrapes of the first address.
+    // The same server, scraped between the scrapes of the first address.
     add(&mut store, &scrapes(7, &[(0.5, 15), (1.5, 20)]));
-    // Another process, and another server that began in the same moment.
+    // A different process, and a different server that started at the same moment.
     add(&mut store, &scrapes(8, &[(0.5, 15), (1.5, 20)]));
     add(&mut store, &scrapes(7, &[(0.5, 5), (1.5, 500)]));
     assert_eq!(store.twins(), [(0, 1)]);
@@ -349,7 +349,7 @@ fn full_memory_forgets_every_second_scrape_and_no_increase() {
     let mut store = Store::new(Limits { samples: 100, ..Limits::default() });
     let address = store.add_address(None);
     for at in 0..1_000_u32 {
-        // It begins again at 500.
+        // The counter restarts at 500.
         let text = tokens(u64::from(if at < 500 { at } else { at - 500 }));
         let edge = at == 333;
         store.record(
@@ -366,7 +366,7 @@ fn full_memory_forgets_every_second_scrape_and_no_increase() {
     assert_eq!((found.generation_tokens, found.resets), (Some(499.0 + 499.0), 1));
 }
 
-/// Every number of some figures.
+/// All numbers in the figures.
 fn numbers(of: &WindowFigures) -> Vec<f64> {
     let counts = [
         of.answered_share,
@@ -401,7 +401,7 @@ fn numbers(of: &WindowFigures) -> Vec<f64> {
         .collect()
 }
 
-/// A line of any metric that a figure needs, or of none.
+/// A line of any metric: one that a figure needs, or another.
 fn line() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
         "vllm:num_requests_running",
@@ -439,7 +439,7 @@ proptest! {
         let mut value = 0;
         let mut texts = vec![tokens(0)];
         for (place, step) in steps.iter().enumerate() {
-            // A restart shows where the value is smaller than before.
+            // A restart is visible if the value is smaller than before.
             value = if place == again && *step < value { *step } else { value + step };
             texts.push(tokens(value));
         }

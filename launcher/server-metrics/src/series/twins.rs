@@ -1,7 +1,7 @@
-//! Addresses that are one server: a name and its address, or two names. Pure.
+//! Detects addresses of the same server: a name and its address, or two names. Pure.
 //!
-//! Two addresses are one server where the same process answers at both, and every counter of the one is a counter of the other which
-//! never has less than the other had before. Without `process_start_time_seconds` that is not known.
+//! Two addresses are the same server if the same process responds at both, both have the same counters, and no counter has less at one address than
+//! it had earlier at the other. Without `process_start_time_seconds` this is unknown.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{Scrape, Series, Store};
 use crate::families::{Part, Role};
 
 impl Store {
-    /// Pairs of addresses that are one server: the first one, and one that came later.
+    /// Pairs of addresses of the same server: the first address, and a later one.
     pub fn twins(&self) -> Vec<(usize, usize)> {
         let mut by_start = HashMap::<u64, Vec<usize>>::new();
         let mut found = Vec::new();
@@ -24,7 +24,7 @@ impl Store {
         found
     }
 
-    /// Forgets all that an address answered.
+    /// Removes all responses of an address.
     pub fn forget(&mut self, address: usize) {
         if let Some(of) = self.addresses.get_mut(address) {
             of.scrapes.clear();
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-/// Whether no sample of `later` is less than what `earlier` had when its scrape had ended before.
+/// Whether every sample of `later` is at least the value of `earlier` in a scrape that had ended before.
 fn goes_on(earlier: &[(Scrape, f64)], later: &[(Scrape, f64)]) -> bool {
     let mut before = earlier.iter().peekable();
     let mut most = f64::NEG_INFINITY;

@@ -1,12 +1,12 @@
 //! Which sequences take part in a step: first come, first served, with chunked prefill, as in vLLM. Pure.
 //!
-//! Running sequences go on in the order in which they were admitted: one token each, or the next piece of their prompt.
-//! What is left of the step's tokens goes to waiting sequences while fewer than the allowed number run. The step that
-//! computes the last token of a prompt yields the first token of the answer.
+//! Running sequences continue in the order of their admission: one token each, or the next piece of their prompt. The remaining tokens of the step go
+//! to waiting sequences while fewer than the allowed number run. The step that computes the last token of a prompt yields the first token of the
+//! answer.
 //!
-//! A waiting sequence is admitted only if the KV cache has room for all its tokens, less the leading blocks that the
-//! prefix cache has: those are not computed again, but for the last token of a prompt. A running one that finds no room
-//! for its next token takes that of the sequence that was admitted last, which waits and computes its tokens again.
+//! A waiting sequence is admitted only if the KV cache has room for all its tokens, minus the leading blocks in the prefix cache. These blocks are
+//! not computed again, except for the last token of a prompt. A running sequence without room for its next token preempts the sequence that was
+//! admitted last. The preempted sequence waits and computes its tokens again.
 
 mod sequence;
 #[cfg(test)]
@@ -20,18 +20,18 @@ use super::latency::StepLoad;
 use super::options::SimOptions;
 pub use sequence::Sequence;
 
-/// What the prefix cache and the KV cache did.
+/// Counts of the prefix cache and the KV cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
     /// Tokens that were looked up.
     pub queries: u64,
     /// Tokens that were found.
     pub hits: u64,
-    /// Sequences that had to give their place up.
+    /// Preempted sequences.
     pub preemptions: u64,
 }
 
-/// The sequences of an engine. Their number is bounded by the callers: one for each open request.
+/// The sequences of an engine. The callers bound their number: one per open request.
 #[derive(Debug)]
 pub struct Scheduler<T> {
     max_num_seqs: usize,
@@ -43,7 +43,7 @@ pub struct Scheduler<T> {
 }
 
 impl<T> Scheduler<T> {
-    /// An empty one with its limits.
+    /// An empty scheduler with the limits of these options.
     pub fn new(options: &SimOptions) -> Self {
         Scheduler {
             max_num_seqs: options.max_num_seqs as usize,
@@ -60,7 +60,7 @@ impl<T> Scheduler<T> {
         self.waiting.push_back(sequence);
     }
 
-    /// Takes out the sequences whose owners do not want them any more.
+    /// Removes the sequences that their owners no longer want.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         let cache = &mut self.cache;
         let mut stays = |sequence: &mut Sequence<T>| {
@@ -74,7 +74,7 @@ impl<T> Scheduler<T> {
         self.waiting.retain_mut(stays);
     }
 
-    /// Takes out everything.
+    /// Removes all sequences.
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
         let cache = &mut self.cache;
         self.running.drain(..).chain(self.waiting.drain(..)).map(|mut sequence| {
@@ -83,7 +83,7 @@ impl<T> Scheduler<T> {
         })
     }
 
-    /// Forgets what the prefix cache has of ended sequences.
+    /// Clears the prefix cache of ended sequences.
     pub fn forget(&mut self) {
         self.cache.forget();
     }
@@ -103,7 +103,7 @@ impl<T> Scheduler<T> {
         self.cache.used()
     }
 
-    /// What the caches did so far.
+    /// The cache counts so far.
     pub fn cache_stats(&self) -> CacheStats {
         self.stats
     }
@@ -113,7 +113,7 @@ impl<T> Scheduler<T> {
         let mut budget = self.max_num_batched_tokens;
         let mut load = StepLoad::default();
         let preempted = self.continue_running(&mut budget, &mut load);
-        // Who gave its place up comes before others, and not in the same step.
+        // A preempted sequence goes before all others, but not in the same step.
         while !preempted && self.running.len() < self.max_num_seqs && budget > 0 {
             let Some(sequence) = self.waiting.front_mut() else { break };
             if !admit(&mut self.cache, sequence, &mut self.stats, now) {
@@ -128,7 +128,7 @@ impl<T> Scheduler<T> {
         (load.sequences > 0).then_some(load)
     }
 
-    /// Lets the running sequences go on; whether one of them had to give its place up.
+    /// Continues the running sequences. Returns whether it preempted a sequence.
     fn continue_running(&mut self, budget: &mut u32, load: &mut StepLoad) -> bool {
         let mut preempted = false;
         let mut next = 0;
@@ -137,7 +137,7 @@ impl<T> Scheduler<T> {
                 next += 1;
                 continue;
             }
-            // It may be that sequence itself.
+            // It may be the same sequence.
             let Some(mut last) = self.running.pop() else { break };
             self.cache.release(&mut last.held);
             last.computed = 0;
@@ -150,8 +150,8 @@ impl<T> Scheduler<T> {
         preempted
     }
 
-    /// Ends the step that began last: `on_token` sees each sequence that got a token, with its counters brought up to
-    /// date but `last_token` still that of the token before. Complete sequences leave.
+    /// Ends the current step. Calls `on_token` for each sequence that got a token: its counters are up to date, but `last_token` is still the time of
+    /// the previous token. Removes complete sequences.
     pub fn end_step(&mut self, now: Duration, mut on_token: impl FnMut(&Sequence<T>)) {
         let cache = &mut self.cache;
         self.running.retain_mut(|sequence| {
@@ -173,10 +173,10 @@ impl<T> Scheduler<T> {
     }
 }
 
-/// Gives a waiting sequence the leading blocks that the prefix cache has; `false`: the KV cache has no room for it.
+/// Gives a waiting sequence its leading blocks from the prefix cache; `false`: the KV cache has no room for it.
 fn admit<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, stats: &mut CacheStats, now: Duration) -> bool {
     let tokens = sequence.tokens();
-    // The last token is always computed: what it yields is the next one.
+    // The last token is always computed, because it yields the next one.
     let full = sequence.work.blocks.full();
     let reusable = full.len().min(((tokens - 1) / cache.block_size()) as usize);
     let found = cache.lookup(&full[..reusable]);
@@ -195,8 +195,7 @@ fn admit<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, stats: &mut CacheSt
     true
 }
 
-/// Gives the sequence its part of the step: the tokens that are not computed yet, as far as the budget allows; `false`:
-/// the KV cache has no room for them.
+/// Schedules the sequence's part of the step: the tokens that are not computed yet, up to the budget. `false`: the KV cache has no room for them.
 fn schedule<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, budget: &mut u32, load: &mut StepLoad) -> bool {
     let left = sequence.tokens() - sequence.computed;
     let scheduled = left.min(*budget);

@@ -1,4 +1,4 @@
-//! A request on its way through the scheduler.
+//! A request while the scheduler processes it.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::super::kv_cache::{HeldBlocks, KvCache};
 use super::super::text;
 use super::super::work::Work;
 
-/// A request in the engine. Times are those of the simulation.
+/// A request in the engine. Times are simulated.
 #[derive(Debug)]
 pub struct Sequence<T> {
     /// Whose it is.
@@ -23,14 +23,14 @@ pub struct Sequence<T> {
     pub last_token: Duration,
     /// Tokens of the answer so far.
     pub generated: u32,
-    /// Prompt tokens that came from the prefix cache when it was admitted first.
+    /// Prompt tokens from the prefix cache at the first admission.
     pub cached: u32,
-    /// How often it had to give its place up.
+    /// How often it was preempted.
     pub preemptions: u32,
     pub(super) computed: u32,
     pub(super) scheduled: u32,
     pub(super) held: HeldBlocks,
-    /// Tokens of the answer whose digests are known.
+    /// Tokens of the answer with known digests.
     hashed: u32,
 }
 
@@ -64,7 +64,7 @@ impl<T> Sequence<T> {
         self.work.prompt_tokens + self.generated
     }
 
-    /// Gives the full blocks among the first `tokens` tokens to the prefix cache.
+    /// Adds the full blocks of the first `tokens` tokens to the prefix cache.
     pub(super) fn seal(&mut self, cache: &mut KvCache, tokens: u32) {
         let full = (tokens / cache.block_size()) as usize;
         while self.work.blocks.full().len() < full {

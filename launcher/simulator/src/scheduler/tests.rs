@@ -41,10 +41,10 @@ fn caching(num_gpu_blocks: u32, sequences: Vec<Work>) -> Scheduler<usize> {
     scheduler
 }
 
-/// What a step computed, as (prompts, prefill tokens, sequences, context), and who got a token.
+/// The load of a step as (prompts, prefill tokens, sequences, context), and the sequences that got a token.
 type Step = ((u32, u32, u32, u64), Vec<usize>);
 
-/// The steps to the end.
+/// All steps to the end.
 fn steps(scheduler: &mut Scheduler<usize>) -> Vec<Step> {
     let mut steps = Vec::new();
     while let Some(load) = scheduler.begin_step(NOW) {
@@ -94,7 +94,7 @@ fn who_leaves_makes_room() {
 fn a_cached_prefix_is_not_computed_again_but_for_its_last_token() {
     let mut scheduler = caching(100, vec![work(0..12, 1)]);
     assert_eq!(steps(&mut scheduler), vec![((1, 12, 1, 0), vec![0])]);
-    // 12 tokens again: the block with the last one is computed. 14: the rest. Another first token: all.
+    // 12 tokens again: only the block with the last token is computed. 14: the rest. A different first token: all.
     for (tokens, load) in [(0..12, (1, 4, 1, 8)), (0..14, (1, 2, 1, 12)), (1..13, (1, 12, 1, 0))] {
         scheduler.add(Sequence::new(1, work(tokens, 1), NOW));
         assert_eq!(steps(&mut scheduler), vec![(load, vec![1])]);
@@ -121,14 +121,14 @@ fn a_prompt_that_goes_on_after_an_answer_finds_that_too() {
 
 #[test]
 fn a_full_cache_takes_the_place_of_who_came_last_and_computes_it_again() {
-    // Six blocks. Both fit at first, with 2 blocks each; the first one needs 4 in the end, the second one 4 too.
+    // Six blocks. Both sequences fit at first, with 2 blocks each; at the end each of them needs 4.
     let mut scheduler = caching(7, vec![work(0..8, 8), work(100..108, 6)]);
     let steps = steps(&mut scheduler);
     let of = |owner| steps.iter().filter(|(_, owners)| owners.contains(&owner)).count();
     assert_eq!((of(0), of(1)), (8, 6));
     assert_eq!(scheduler.cache_stats(), CacheStats { queries: 16, hits: 0, preemptions: 1 });
     assert_eq!(scheduler.used_blocks(), 0);
-    // The second one begins twice: its prompt, and later its prompt with what it had, less what the cache kept.
+    // The second sequence starts twice: with its prompt, and later with its prompt and its tokens so far, minus the cached blocks.
     let prefills: Vec<u32> = steps.iter().filter(|it| it.0.0 > 0).map(|it| it.0.1).collect();
     assert_eq!(prefills.len(), 2, "{steps:?}");
     assert_eq!(prefills[0], 16);

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 use crate::client::{Client, Stream, text};
 use crate::fixed;
 
-/// With blocks of 16 tokens, and usage that tells of them.
+/// With blocks of 16 tokens, and usage that includes the prefix cache.
 fn options() -> SimOptions {
     SimOptions { prompt_tokens_details: true, ..fixed() }
 }
 
-/// The times of the tokens of an answer of two, in milliseconds, and the details of its usage.
+/// The times of the tokens of a two-token answer, in milliseconds, and the details of its usage.
 async fn ask(client: &mut Client, path: &str, mut body: Value) -> (Vec<u128>, Value) {
     body["stream"] = json!(true);
     body["stream_options"] = json!({"include_usage": true});
@@ -34,7 +34,7 @@ async fn a_prompt_that_begins_as_one_before_has_its_first_token_sooner() {
     let prompt: Vec<u32> = (0..70).collect();
     let mut other = prompt.clone();
     other[40] = 999;
-    // The first token: 10 + 2 ms, and 1 for each token that is computed; then 10 + 2.
+    // The first token: 10 + 2 ms, and 1 ms per computed token; then 10 + 2.
     for (tokens, cached) in [(&prompt[..], 0), (&prompt[..], 64), (&prompt[..64], 48), (&other[..], 32)] {
         let computed = tokens.len() as u128 - u128::from(cached as u32);
         let (times, details) = ask(&mut client, "/v1/completions", json!({"prompt": tokens})).await;
@@ -83,17 +83,17 @@ async fn a_chat_that_goes_on_finds_what_was_said_before() {
     messages.push(json!({"role": "user", "content": long}));
     let body = json!({"messages": messages, "max_tokens": 4});
     let second: Value = serde_json::from_str(&text(client.post("/v1/chat/completions", &body).await).await).unwrap();
-    // 37 of the first prompt and 40 of its answer, the last one not computed: 4 blocks of 76 tokens.
+    // 37 tokens of the first prompt and 40 of its answer. The last one was not computed: 4 blocks of 76 tokens.
     assert_eq!(details(&second)["cached_tokens"], 64, "{second}");
-    // A salt of its own shares nothing.
+    // A request with its own salt shares no block.
     let (_, details) = ask(&mut client, "/v1/chat/completions", json!({"messages": messages, "cache_salt": "a"})).await;
     assert_eq!(details, json!({"cached_tokens": 0, "created_cache_tokens": 112}));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_full_cache_forgets_what_was_used_longest_ago() {
-    // 140 blocks, one of them reserved; a prompt of 640 tokens holds 40, and one more with its answer. The fifth one takes
-    // the last 22 of 10,000's, whose other 18 stay.
+    // 140 blocks, including one reserved block. A prompt of 640 tokens holds 40, and one more with its answer. The fifth prompt takes the last 22
+    // blocks of the prompt from 10,000 on; the other 18 stay.
     let options = SimOptions { num_gpu_blocks: 140, max_num_batched_tokens: 4_096, ..options() };
     let mut client = Client::new(&Simulator::new(options)).await;
     let mut cached = async |first: u32| {

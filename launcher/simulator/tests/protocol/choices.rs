@@ -1,4 +1,4 @@
-//! Several choices, several prompts, and what a request may ask of each.
+//! Several choices, several prompts, and the options for each of them.
 
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ async fn whole(client: &mut Client, path: &str, body: &Value) -> Value {
     serde_json::from_str(&text(response).await).unwrap()
 }
 
-/// The chunks of a stream that tell choices, and the usage at its end.
+/// The chunks of a stream that contain choices, and the usage at its end.
 async fn stream(client: &mut Client, path: &str, body: &Value) -> (Vec<Value>, Value) {
     let mut body = body.clone();
     body["stream"] = json!(true);
@@ -28,7 +28,7 @@ async fn stream(client: &mut Client, path: &str, body: &Value) -> (Vec<Value>, V
     (events, usage)
 }
 
-/// The text of each choice, and how it ended.
+/// The text and finish of each choice.
 fn choices(chunks: &[Value], count: usize) -> Vec<(String, Value, Value)> {
     let mut choices = vec![(String::new(), Value::Null, Value::Null); count];
     for chunk in chunks {
@@ -69,7 +69,7 @@ async fn each_prompt_has_its_choices_streamed_or_whole() {
                 (&json!(prompt_tokens), &json!(5 * count))
             );
         }
-        // They run beside each other: the first token of the last choice comes before the last one of the first.
+        // They run concurrently: the first token of the last choice comes before the last token of the first choice.
         let order: Vec<_> = chunks.iter().map(|it| it["choices"][0]["index"].as_u64().unwrap() as usize).collect();
         let last_begins = order.iter().position(|it| *it == count - 1).unwrap();
         assert!(order[last_begins..].contains(&0), "{order:?}");
@@ -93,7 +93,7 @@ async fn stops_end_an_answer_and_are_named() {
         (body["stop"], body["include_stop_str_in_output"]) = (stops, json!(include));
         let (chunks, usage) = stream(&mut client, "/v1/completions", &body).await;
         assert_eq!(choices(&chunks, 1), [(all[..shown].to_owned(), json!("stop"), json!(stop))]);
-        // A chunk for each token, also while its text is held back.
+        // One chunk per token, even while its text is held back.
         assert_eq!(usage["completion_tokens"], chunks.len());
         let answer = whole(&mut client, "/v1/completions", &body).await;
         assert_eq!(answer["usage"]["completion_tokens"], chunks.len());

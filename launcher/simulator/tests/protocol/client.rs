@@ -17,7 +17,7 @@ use tokio::time::Instant;
 pub struct Client(SendRequest<Full<Bytes>>);
 
 impl Client {
-    /// In memory.
+    /// Connects in memory.
     pub async fn new(simulator: &Arc<Simulator>) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let simulator = simulator.clone();
@@ -25,7 +25,7 @@ impl Client {
         Client::over(TokioIo::new(ours)).await
     }
 
-    /// Over what there is.
+    /// Connects over any transport.
     pub async fn over<I: hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static>(io: I) -> Self {
         let (sender, connection) = handshake(io).await.unwrap();
         tokio::spawn(connection);
@@ -43,7 +43,7 @@ impl Client {
         self.send(Request::post(path).header("content-type", "application/json"), body.to_string()).await
     }
 
-    /// A stream of completion tokens for a prompt of so many tokens.
+    /// A stream of completion tokens for a prompt of `prompt` tokens.
     pub async fn stream(&mut self, prompt: usize, output: u32) -> Stream {
         let body = json!({
             "prompt": vec![7; prompt], "max_tokens": output, "stream": true, "stream_options": {"include_usage": true},
@@ -80,12 +80,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Those of an answer.
+    /// The events of an answer.
     pub fn new(response: Response<Incoming>) -> Self {
         Stream { body: response.into_body(), text: Vec::new() }
     }
 
-    /// The next event's data; `None` at the end, an error where the connection broke.
+    /// The data of the next event; `None` at the end, an error if the connection broke.
     pub async fn next(&mut self) -> Option<Result<String, hyper::Error>> {
         loop {
             if let Some(end) = self.text.windows(2).position(|it| it == b"\n\n") {

@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// A step takes 10 ms, 1 ms for each prompt token and 2 ms for each sequence, and answers end only by their length.
+/// A step takes 10 ms, plus 1 ms per prompt token and 2 ms per sequence. Answers end only by their length.
 fn fixed() -> SimOptions {
     SimOptions {
         model: "tiny-llama".into(),
@@ -85,8 +85,8 @@ async fn the_batch_slows_its_tokens_and_the_queue_delays_the_first() {
     for stream in streams {
         times.push(stream.await.unwrap());
     }
-    // The first is alone in its first step: 10 + 10 + 2. Then the second's prompt: 10 + 10 + 2 x 2. Then both: 10 + 2 x 2.
-    // The third gets the place of the first at 60, with its prompt beside the second's last token: 10 + 10 + 2 x 2.
+    // The first is alone in its first step: 10 + 10 + 2. Then the second's prompt: 10 + 10 + 2 x 2. Then both: 10 + 2 x 2. The third replaces the
+    // first at 60, with its prompt beside the second's last token: 10 + 10 + 2 x 2.
     assert_eq!(times, [vec![22, 46, 60], vec![46, 60, 84], vec![84, 96, 108]]);
 }
 
@@ -97,7 +97,7 @@ async fn a_machine_that_stood_still_does_not_make_up_for_it() {
     let start = Instant::now();
     let mut stream = client.stream(20, 4).await;
     tokio::time::advance(200 * MILLISECOND).await;
-    // The first token was due at 32; the steps after it begin where the clock is, but for the 2 ms that a timer may err.
+    // The first token was due at 32. Later steps begin at the current time, except for the 2 ms that a timer may be late.
     assert_eq!(stream.token_times(start).await, [200, 210, 222, 234]);
 }
 
@@ -121,7 +121,7 @@ async fn token_ids_are_told_where_they_are_asked_for() {
     let simulator = Simulator::new(fixed());
     let mut client = Client::new(&simulator).await;
     let messages = json!([{"role": "user", "content": "Tell me"}]);
-    // A prompt of ids is told as it came; the words of a text and what a template adds have ids of their own.
+    // A prompt of ids is returned unchanged; the words of a text and a template's tokens have their own ids.
     for (path, body, prompt) in [
         ("/v1/completions", json!({"prompt": [5, 0, 128_255], "max_tokens": 3}), Ok([5, 0, 128_255])),
         ("/v1/completions", json!({"prompt": "the sea is wide", "max_tokens": 3}), Err(4)),
@@ -139,7 +139,7 @@ async fn token_ids_are_told_where_they_are_asked_for() {
         let each: Vec<_> = choices().filter_map(|it| list(&it["token_ids"])).collect();
         assert_eq!(each.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1], "{events:?}");
         assert_eq!(Some(each.concat()), list(&whole["choices"][0]["token_ids"]), "{whole}");
-        // Once, where vLLM tells them: with the chunk that opens a chat, or the first one of a completion.
+        // Once, in the same place as vLLM: in the first chunk of a chat or of a completion.
         let of_prompt =
             |it: &Value| list(&it["prompt_token_ids"]).or_else(|| list(&it["choices"][0]["prompt_token_ids"]));
         let prompts: Vec<_> = events.iter().map(of_prompt).collect();
@@ -180,7 +180,7 @@ async fn who_hangs_up_leaves_the_batch() {
     let mut endless = first.stream(10, 2_000).await;
     endless.next().await.unwrap().unwrap();
     let mut waiting = second.stream(10, 2).await;
-    // The step that runs ends at 34; the next one, at 46, is the first that leaves the second request in the queue.
+    // The current step ends at 34. The next one, at 46, is the first that leaves the second request in the queue.
     tokio::time::sleep(30 * MILLISECOND).await;
     assert_eq!(observer.metric("num_requests_running").await, 1.0);
     assert_eq!(observer.metric("num_requests_waiting").await, 1.0);
@@ -190,7 +190,7 @@ async fn who_hangs_up_leaves_the_batch() {
     tokio::time::sleep(20 * MILLISECOND).await;
     assert_eq!(observer.metric("num_requests_running").await, 0.0);
     assert_eq!(observer.metric("kv_cache_usage_perc").await, 0.0);
-    // Who left is in what counts tokens, and in nothing that counts requests.
+    // A client that left counts in the token metrics, but not in the request metrics.
     assert_eq!(observer.metric("request_success_total").await, 1.0);
     assert_eq!(observer.metric("time_to_first_token_seconds_count").await, 2.0);
     assert!(observer.metric("generation_tokens_total").await > 2.0);
@@ -358,7 +358,7 @@ async fn several_threads_share_one_engine() {
     for task in tasks {
         answers.push(task.await.unwrap());
     }
-    // The same prompt has the same answer on every thread, each token once and in order.
+    // The same prompt has the same answer on every thread, with each token once and in order.
     assert!(answers.iter().all(|it| it.len() == TOKENS as usize && *it == answers[0]), "{answers:?}");
     let mut client = connect().await;
     let (streams, tokens) = (f64::from(STREAMS), f64::from(STREAMS * TOKENS));

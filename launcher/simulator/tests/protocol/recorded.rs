@@ -1,4 +1,4 @@
-//! The simulator beside recorded answers of vLLM 0.32.0.
+//! Compares the simulator with recorded answers of vLLM 0.32.0.
 
 use http::Request;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use simulator::Simulator;
 use crate::client::{Client, text};
 use crate::fixed;
 
-/// What a text looks like: keys in order, kinds of values, and the words that the protocol fixes.
+/// The shape of a text: keys in order, kinds of values, and the words that the protocol fixes.
 fn shape(text: &str) -> String {
     fn blur(value: &mut Value, key: &str) {
         match value {
             Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| blur(value, key)),
-            // How many token ids a text has is the tokenizer's matter.
+            // The number of token ids depends on the tokenizer.
             Value::Array(items) if items.iter().all(Value::is_number) && !items.is_empty() => *value = json!([0]),
             Value::Array(items) => items.iter_mut().for_each(|item| blur(item, key)),
             Value::String(_) if ["object", "role", "finish_reason", "owned_by", "organization"].contains(&key) => {}
@@ -27,7 +27,7 @@ fn shape(text: &str) -> String {
     value.to_string()
 }
 
-/// Plays the request of a recording; the status, the names of the headers and the frames must be alike.
+/// Replays the request of a recording. The status, the header names and the frames must match.
 async fn replay(name: &str) -> (String, String) {
     let recorded = std::fs::read_to_string(format!(
         "{}/../engine/tests/fixtures/server-transcripts/vllm-0.32.0-default/{name}.json",
@@ -54,7 +54,7 @@ async fn replay(name: &str) -> (String, String) {
     assert_eq!(response.status().as_str(), status, "{name}");
     let mut expected: Vec<_> =
         answered["headers"].as_array().unwrap().iter().map(|it| it[0].as_str().unwrap()).collect();
-    // Those recordings closed their connections; ours stays open.
+    // The recorded connections were closed; ours stays open.
     expected.retain(|header| *header != "connection");
     expected.sort_unstable();
     let mut found: Vec<_> = response.headers().keys().map(|key| key.as_str()).collect();
@@ -107,7 +107,7 @@ async fn several_choices_have_the_chunks_of_recorded_ones() {
     }
 }
 
-/// vLLM leaves alternatives out whose bytes are no text, so that only the keys are the same.
+/// vLLM leaves out alternatives whose bytes are not valid text, so only the keys are equal.
 #[tokio::test(start_paused = true)]
 async fn log_probabilities_have_the_keys_of_recorded_ones() {
     let (found, expected) = replay("chat-stream-logprobs").await;
@@ -123,7 +123,7 @@ async fn log_probabilities_have_the_keys_of_recorded_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn errors_are_word_for_word_the_recorded_ones() {
-    // The recorded server had no parser of tool calls, and the simulator has one: errors about tools are left out.
+    // The recorded server had no parser of tool calls, but the simulator has one: errors about tools are left out.
     for name in [
         "chat-stream-zero-max-tokens",
         "error-bad-json",

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ProfilesArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Why a name is not the name of one profile.
+/// The error for a name that does not identify exactly one profile.
 fn not_one(name: &str, found: &[Harness], only: Option<Harness>) -> String {
     if found.is_empty() {
         let nearest = Harness::ALL.into_iter().filter(|it| only.is_none_or(|only| only == *it));
@@ -61,7 +61,7 @@ fn not_one(name: &str, found: &[Harness], only: Option<Harness>) -> String {
     format!("{} have a profile {name}; choose one with --harness", names.join(" and "))
 }
 
-/// The profiles of one harness, a block each.
+/// The profiles of one harness, one block per profile.
 fn list(harness: Harness) -> String {
     let mut text = format!("{}\n", harness.name());
     for name in shipped_names(harness) {
@@ -76,7 +76,7 @@ fn list(harness: Harness) -> String {
         };
         line("purpose", &purpose(template));
         match input::from_source(&source, &options) {
-            // The simulator, for which the others are read, has started already.
+            // Profiles are read with the simulator as the target, but nop needs a server to start.
             _ if harness == Harness::Nop => line("load", "none: how the server of target.server starts"),
             Ok(input) => {
                 let summary = Summary::new(&input.workload);
@@ -100,7 +100,7 @@ fn list(harness: Harness) -> String {
     text
 }
 
-/// What a profile wants before it can run: the last part of the first problem.
+/// What a profile needs before it can run: the last part of the first problem.
 fn needs(error: &str) -> String {
     let line = error.lines().find(|it| it.contains("; ")).or(error.lines().next()).unwrap_or_default();
     line.rsplit_once("; ").map_or(line, |(_, remedy)| remedy).trim().to_owned()

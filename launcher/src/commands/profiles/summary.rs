@@ -44,7 +44,7 @@ fn load(workload: &Workload) -> String {
     texts.join(", then ")
 }
 
-/// Nouns behind a 1 that stands alone are of one: `1 request/s`.
+/// Converts nouns after a single 1 to singular: `1 request/s`.
 fn of_one(text: &str) -> String {
     let mut words: Vec<&str> = text.split(' ').collect();
     let mut singular = Vec::new();
@@ -62,7 +62,7 @@ fn of_one(text: &str) -> String {
     words.join(" ")
 }
 
-/// The levels of stages; of many only the first and the last.
+/// The levels of stages; if there are many, only the first and the last.
 fn listed(levels: &[String]) -> String {
     match levels {
         [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|it| it == first) => {
@@ -73,7 +73,7 @@ fn listed(levels: &[String]) -> String {
     }
 }
 
-/// What stages of one kind have in common, with `{}` in place of the level; and the level.
+/// The common description of stages of one kind, with `{}` in place of the level; and the level.
 fn kind_and_level(stage: &Stage, unit: &str) -> (String, String) {
     match &stage.load {
         Load::Open { arrivals, rate, duration, count, .. } => {

@@ -1,7 +1,7 @@
-//! Runs the LoadGen tests of a workload: finds the rate where the profile leaves that to the launcher, searches for the peak
-//! where a test asks for it, and issues the tests. Any other workload is issued as it is.
+//! Runs the LoadGen tests of a workload: determines the rate if the profile leaves it to the launcher, searches for the peak if a test requests that,
+//! and issues the tests. Any other workload is issued unchanged.
 //!
-//! The load itself is issued by a function that is given, a trial or the whole workload at a time.
+//! A function that the caller passes issues the load: a trial or the whole workload at a time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,13 +27,13 @@ use loadgen::{
 };
 use measurement::load_result::LoadResult;
 
-/// Samples of the burst from which a rate is guessed.
+/// Number of samples in the burst that estimates a rate.
 const BURST: u64 = 256;
-/// The share of a burst's rate at which the search begins.
+/// The fraction of a burst's rate at which the search begins.
 const BEGIN: f64 = 0.8;
-/// Why what came of a search counts for nothing: the load that is left is a trial.
+/// Why the result of a search does not count: the remaining load is only a trial.
 const NO_RATE: &str = "no rate was found for the test itself";
-/// Why what came of LoadGen's own search does not count.
+/// Why the result of LoadGen's own search does not count.
 const NO_PEAK: &str = "the search for the peak had not ended";
 
 /// Whether the progress of a load shows a forecast of its verdict.
@@ -44,27 +44,27 @@ pub(super) enum ShowForecast {
     No,
 }
 
-/// A load that is issued: a workload, or a trial of it.
+/// A load to issue: a workload, or a trial of it.
 pub(super) struct OneLoad<'a> {
     pub(super) workload: &'a Workload,
-    /// Those of its stages that are phases; empty for a workload without.
+    /// Its stages that are phases; empty for a workload without phases.
     pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
     pub(super) show_forecast: ShowForecast,
 }
 
-/// What was issued, and what came of it.
+/// An issued load, and its result.
 pub(super) struct Issued {
-    /// As it was issued in the load that counts: with the rate that was found.
+    /// The workload of the load that counts, with the rate that was found.
     pub(super) workload: Workload,
     /// The load that counts.
     pub(super) load: LoadResult,
-    /// Its tests; empty for a workload without.
+    /// Its tests; empty for a workload without tests.
     pub(super) tests: Vec<TestOutcome>,
     /// The trials before it.
     pub(super) trials: Vec<TrialVerdict>,
 }
 
-/// Issues a workload. `last_offline` is what an earlier Offline run against the same target came to, in samples per second.
+/// Issues a workload. `last_offline` is the result of an earlier Offline run against the same target, in samples per second.
 pub(super) fn issue(
     workload: &Workload,
     last_offline: impl FnOnce() -> Option<f64>,
@@ -93,7 +93,7 @@ pub(super) fn issue(
         }
         (Some(_), None, Some(Scenario::Server)) => match performance(workload) {
             Some(settings) => searched(workload, &settings, &mut one),
-            // Without limits there is nothing to search by.
+            // Without limits there is no criterion for a search.
             None => guessed(workload, first, BEGIN, &mut one),
         },
         (Some(_), None, Some(Scenario::Offline)) => guessed(workload, performance(workload).as_ref(), 1.0, &mut one),
@@ -107,7 +107,7 @@ pub(super) fn issue(
 /// Issues a workload, or a trial.
 type One<'a> = &'a mut dyn FnMut(Workload, ShowForecast) -> Result<Issued, Failure>;
 
-/// A workload with one test in place of its own, and that test's phases as its stages.
+/// A workload with `settings` as its only test, and that test's phases as its stages.
 fn with_test(workload: &Workload, settings: Settings) -> Workload {
     let mut workload = workload.clone();
     if let Some(loadgen) = &mut workload.loadgen {
@@ -149,8 +149,9 @@ fn met(issued: &Issued) -> bool {
     judged.unwrap_or(false)
 }
 
-/// Whether a trial of the launcher's own search held: to its end, and at full length with what early stopping asks for. With too
-/// few queries for that even with none over a limit a lower rate would not help, and it is not asked.
+/// Whether a trial of the launcher's own search succeeded: it ran to its end, and at full length it meets the limits with the margin that early
+/// stopping requires. If there are too few queries for early stopping even without a query over a limit, a lower rate would not help, so the margin
+/// is not required.
 fn held(issued: &Issued, full: bool) -> bool {
     let test = issued.tests.iter().rev();
     let held = test.map(|it| &it.log).find_map(|log| {
@@ -168,7 +169,7 @@ fn held(issued: &Issued, full: bool) -> bool {
     held.unwrap_or(false)
 }
 
-/// What came of a trial, where there is no test: it counts for nothing.
+/// The result of a trial without a test: it does not count.
 fn no_test(mut issued: Issued) -> Issued {
     for phase in issued.tests.iter_mut().flat_map(|it| &mut it.log.phases) {
         phase.stopped_early.get_or_insert_with(|| NO_RATE.to_owned());
@@ -176,7 +177,7 @@ fn no_test(mut issued: Issued) -> Issued {
     issued
 }
 
-/// Server without a rate: short trials, and then the workload itself, lower each time its limits are not met.
+/// Server without a rate: short trials, and then the workload itself, at a lower rate each time that its limits are not met.
 fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Issued, Failure> {
     let mut tried: Vec<(Trial, bool)> = Vec::new();
     let mut last: Option<Issued> = None;
@@ -198,7 +199,7 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
         } else if accuracy.is_empty() {
             one(at_rate(workload, trial.rate), ShowForecast::Yes)?
         } else {
-            // What the first run of full length said of accuracy holds for a lower rate as well.
+            // The accuracy result of the first run of full length also holds for a lower rate.
             one(with_test(workload, search::settings(settings, trial)), ShowForecast::Yes)?
         };
         if trial.full {
@@ -222,8 +223,8 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
     last.map(|it| Issued { trials, ..it }).ok_or_else(|| Failure::configuration("the search made no trial".into()))
 }
 
-/// No rate, and nothing that limits it: this share of what a short burst with these settings comes to. Without settings a rate
-/// means nothing.
+/// For a workload without a rate and without limits: issues it at `share` of the rate of a short burst with these settings. Without settings a rate
+/// has no meaning.
 fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: One<'_>) -> Result<Issued, Failure> {
     let Some(settings) = settings else { return one(workload.clone(), ShowForecast::Yes) };
     let (burst, rate) = burst(workload, settings, one)?;
@@ -233,7 +234,7 @@ fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: On
     one(at_rate(workload, rate), ShowForecast::Yes).map(|it| Issued { trials, ..it })
 }
 
-/// Some samples at once, and how many of them were complete in a second; `None` where nothing is to be had of them.
+/// Sends a burst of samples. Returns how many of them were complete per second; `None` if that is unknown.
 fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issued, Option<f64>), Failure> {
     let short = Settings {
         scenario: Scenario::Offline,
@@ -252,7 +253,7 @@ fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issu
     Ok((issued, rate))
 }
 
-/// LoadGen's own search: every trial at full length, from a rate that must be good.
+/// LoadGen's own search: every trial at full length, starting from a rate that must succeed.
 fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     let Some(settings) = performance(workload) else { return one(workload.clone(), ShowForecast::Yes) };
     if settings.scenario != Scenario::Server {
@@ -277,7 +278,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
         tried.push(Tried { trial, met });
         let reported = met || best.is_none();
         if reported {
-            // Figures are told of one trial alone.
+            // Only one trial reports its figures.
             phases.iter_mut().for_each(|it| it.result = None);
         }
         answers.extend(issued.tests.iter_mut().flat_map(|it| it.answers.drain(..)));
@@ -301,7 +302,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     }
     if let Some(TestOutcome { log, answers: logged, .. }) = best.tests.first_mut() {
         *logged = answers;
-        // The log is that of the whole search, which began with the settings' own rate.
+        // The log covers the whole search, which began with the rate in the settings.
         log.effective = Effective::new(&settings, &log.qsl);
         log.started = started.unwrap_or(log.started);
         log.settings = settings.clone();

@@ -45,8 +45,7 @@ fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
-/// Issues against a server that answers one request at a time, each in 40 ms. `stop` says of each load, counted from 0, whether it is
-/// stopped, and when.
+/// Issues against a server that answers one request at a time, each in 40 ms. `stop` returns when each load, counted from 0, is stopped, if at all.
 fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued {
     let mut loads = 0..;
     let load = |one: &OneLoad<'_>| {
@@ -100,13 +99,13 @@ fn a_search_ends_with_a_test_that_is_valid() {
     let last = issued.trials.last().unwrap();
     assert!(last.full && last.met, "{:?}", issued.trials);
     assert_eq!(issued.tests[0].log.settings.server_target_qps, last.rate);
-    // 25 a second is all that the server can do.
+    // 25 per second is the server's maximum.
     assert!((5.0..25.0).contains(&last.rate), "{:?}", issued.trials);
 }
 
 #[test]
 fn a_trial_that_ends_early_does_not_hold() {
-    // More are under way whenever queries come faster than the server answers them.
+    // More than three requests are in flight whenever queries arrive faster than the server answers them.
     let workload = workload(settings(|it| it.server_max_async_queries = 3), Some(AutoQps::Search));
     let trials = run(&workload, |_| None).trials;
     assert!(trials.iter().all(|it| !it.met || it.rate < 25.0), "{trials:?}");
@@ -114,11 +113,11 @@ fn a_trial_that_ends_early_does_not_hold() {
 
 #[test]
 fn a_trial_of_full_length_holds_when_early_stopping_does() {
-    // Of 20 queries nothing can be proven, and no lower rate would help.
+    // 20 queries are too few for a proof, and a lower rate would not help.
     let few = run(&workload(settings(|_| {}), None), |_| None);
     assert!(!few.tests[0].log.judged(|_, validity| validity.early_stopping.met).unwrap());
     assert!(held(&few, true));
-    // Of 500 none may be over the limit, and the percentile alone lets four be.
+    // Of 500 queries none may be over the limit; the percentile alone allows four.
     let mut many = run(&workload(settings(|it| it.min_query_count = 500), None), |_| None);
     assert!(held(&many, true));
     let result = many.tests[0].log.phases[0].result.as_mut().unwrap();
@@ -151,12 +150,12 @@ fn an_accuracy_test_alone_has_a_share_of_the_rate_of_a_burst() {
     workload.stages[0].load = Load::LoadGen { test: 0, phase: Phase::Accuracy { set: 0 }, scenario: Scenario::Server };
     let issued = run(&workload, |_| None);
     let rate = issued.tests[0].log.effective.target_qps;
-    // 25 a second is all that the server can do.
+    // 25 per second is the server's maximum.
     assert!((19.0..21.0).contains(&rate), "{rate}");
     assert_eq!((issued.tests[0].log.settings.mode, issued.tests[0].answers.len()), (Mode::AccuracyOnly, 20));
 }
 
-/// A search for the peak between 4 and 32 queries a second.
+/// A search for the peak between 4 and 32 queries per second.
 fn peak(stop: impl Fn(usize) -> Option<Duration>) -> Issued {
     let settings = settings(|it| {
         it.mode = Mode::FindPeakPerformance;
@@ -181,7 +180,7 @@ fn the_log_of_a_search_for_the_peak_begins_with_its_first_trial() {
 
 #[test]
 fn a_search_for_the_peak_that_is_stopped_is_not_valid() {
-    // At 32 a second 500 queries come in 16 s, and take 20: the trial is whole.
+    // At 32 per second, 500 queries arrive in 16 s and take 20 s: the trial is complete.
     let issued = peak(|load| (load == 3).then_some(Duration::from_secs(18)));
     assert_eq!(issued.trials.len(), 4);
     assert!(issued.trials[2].met);

@@ -1,4 +1,4 @@
-//! [I/O] What `benchwright server` does: one server for several runs.
+//! [I/O] The commands of `benchwright server`: one server for several runs.
 
 use std::{
     io,
@@ -27,8 +27,8 @@ use crate::{
 };
 use engine::stop::Stop;
 
-/// Starts the server of a file, waits until it is ready, and leaves it running. Returns the exit code, which is that of a run where the
-/// server is not ready in time, or a signal ends the wait.
+/// Starts the server of a file, waits until it is ready, and leaves it running. Returns the exit code: the same as for a run if the server is not
+/// ready in time, or a signal ends the wait.
 ///
 /// # Errors
 /// The file cannot be used.
@@ -52,7 +52,7 @@ pub fn start(file: &Path) -> anyhow::Result<u8> {
     }
 }
 
-/// Fails where a server of the description runs.
+/// Fails if a server with this description already runs.
 fn runs_already(file: &Path, server: &ManagedServer) -> Result<(), Failure> {
     let Some(running) = find::running(&state::folder(), &find::key(server)) else { return Ok(()) };
     let State { name, since, .. } = running;
@@ -87,8 +87,8 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
     Ok(managed)
 }
 
-/// Ends servers: the server of a file, the server of a name, or, without either, all servers that no run started for itself. `force`
-/// includes the servers of runs. Returns whether nothing is left of the servers.
+/// Ends servers: the server of a file, the server with a name, or, without either, all servers that no run started for itself. `force` includes the
+/// servers of runs. Returns whether nothing is left of the servers.
 ///
 /// # Errors
 /// The file cannot be used, or a state file is unreadable, so that an unknown server may still run.
@@ -133,7 +133,7 @@ pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Res
     Ok(nothing_left)
 }
 
-/// Fails where a state file cannot be read: its server may still run.
+/// Fails if a state file is unreadable: its server may still run.
 fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
     let unreadable = state::unreadable(folder);
     let shown = |(path, error): &(PathBuf, io::Error)| format!("cannot read {}: {error}", path.display());

@@ -1,4 +1,4 @@
-//! [I/O] Servers of this user that were started before.
+//! [I/O] Finds servers of this user that were started earlier.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -12,12 +12,12 @@ use managed_server::{state, state::State, sweep};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
-/// The end of the name of a folder with the logs of a server.
+/// The suffix of a folder with the logs of a server.
 pub(super) const LOGS: &str = ".logs";
-/// How long the logs of a server that failed are kept.
+/// How long the logs of a failed server are kept.
 const LOGS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The same for all servers that are started in the same way. How long one lives and how load is spread over it make no other server.
+/// The key of a server: equal for all servers with the same start configuration. The lifecycle and the distribution of load do not affect it.
 pub(super) fn key(server: &ManagedServer) -> String {
     let common = ManagedServer {
         lifecycle: Lifecycle::default(),
@@ -29,13 +29,13 @@ pub(super) fn key(server: &ManagedServer) -> String {
     hex(&Sha256::digest(text)[..8])
 }
 
-/// A server of a key that outlives its run, and whose replicas all run.
+/// A running server with this key that outlives its run, with all replicas alive.
 pub(super) fn running(folder: &Path, key: &str) -> Option<State> {
     let runs = |it: &State| it.lasting && it.is_kept() && !it.replicas.is_empty() && it.runs().iter().all(|it| *it);
     state::all(folder).into_iter().find(|it| it.key == key && runs(it))
 }
 
-/// Ends what killed keepers left: servers of a run, whose run is over, and those of the same key, which nothing watches.
+/// Ends servers that killed keepers left behind: servers of a finished run, and servers with the same key that nothing watches.
 pub(super) fn sweep_stale(folder: &Path, key: &str) {
     for stale in state::all(folder).iter().filter(|it| !it.is_kept() && (!it.lasting || it.key == key)) {
         let left = stale.processes();
@@ -52,7 +52,7 @@ pub(super) fn sweep_stale(folder: &Path, key: &str) {
     }
 }
 
-/// Deletes the logs of servers that ended long ago, and what their keepers left for a `server stop` that did not come.
+/// Deletes the logs of servers that ended long ago, and end reports that no `server stop` has read.
 pub(super) fn delete_old_logs(folder: &Path) {
     let known: Vec<String> = state::all(folder).into_iter().map(|it| format!("{}{LOGS}", it.name)).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! [I/O] The server of a run with `target.server`: started before its first load, watched, and ended after its last one.
+//! [I/O] The server of a run with `target.server`: started before its first load, watched, and ended after its last load.
 
 pub mod commands;
 mod find;
@@ -29,25 +29,25 @@ use engine::stop::{Stop, StopReason};
 pub(super) use pods::{ByReplica, describe as describe_pods, fetch_traces};
 use watch::{Death, Watch};
 
-/// How long a server may take to end after SIGTERM: engines give their GPUs back.
+/// How long a server may take to end after SIGTERM: engines release their GPUs.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// The server of the runs of this process, once it is started.
 #[derive(Default)]
 pub(super) struct Servers(RefCell<Option<Managed>>);
 
-/// What a report says of a server, and the logs of its replicas.
+/// The report data of a server, and the logs of its replicas.
 pub(super) struct Described {
     pub(super) document: ManagedServerDocument,
     pub(super) logs: Vec<PathBuf>,
-    /// How those replicas started whose engine's words are known.
+    /// How the replicas started, if the log texts of their engine are known.
     pub(super) starts: Vec<ServerStart>,
-    /// The folder of the logs, where nothing writes to it any more.
+    /// The folder of the logs, if nothing writes to it any more.
     finished: Option<PathBuf>,
 }
 
 impl Described {
-    /// Deletes the logs, which the results folder has.
+    /// Deletes the logs after they were copied to the results folder.
     pub(super) fn forget_logs(&self) {
         if let Some(folder) = &self.finished
             && let Err(error) = fs::remove_dir_all(folder)
@@ -58,7 +58,7 @@ impl Described {
 }
 
 impl Servers {
-    /// The base URLs of the replicas. The first call starts them; they are not ready then.
+    /// The base URLs of the replicas. The first call starts the replicas, which are not ready yet.
     pub(super) fn urls(&self, run: &ResolvedRun, extras: &Extras, stop: &Stop) -> Result<Option<Vec<String>>, Failure> {
         let Endpoint::Server(server) = &run.endpoint else { return Ok(None) };
         let mut managed = self.0.borrow_mut();
@@ -71,7 +71,7 @@ impl Servers {
         Ok(Some(urls))
     }
 
-    /// Notes when each replica was ready. A server that outlives the run is left to its keeper now.
+    /// Records when each replica was ready. A server that outlives the run is handed over to its keeper now.
     pub(super) fn ready(&self, at: &[Timestamp], stop: &Stop) -> Result<(), Failure> {
         match &mut *self.0.borrow_mut() {
             Some(managed) => managed.ready(at, stop),
@@ -79,17 +79,17 @@ impl Servers {
         }
     }
 
-    /// The folder of the logs of its replicas on this machine, each with its number as its name.
+    /// The folder of the logs of its replicas on this machine. Each log is named by the replica's index.
     pub(super) fn log_folder(&self) -> Option<PathBuf> {
         self.0.borrow().as_ref().map(|it| it.log_folder.clone())
     }
 
-    /// The death of a replica that nobody asked for.
+    /// The unexpected end of a replica.
     pub(super) fn death(&self) -> Option<Exited> {
         self.0.borrow().as_ref()?.death.get()
     }
 
-    /// A failure of the run in the words of its server, where that died, and with the place of its log.
+    /// Explains a failure of the run by the end of its server, if that ended, and adds the location of the server's log.
     pub(super) fn explain(&self, failure: Failure) -> Failure {
         let managed = self.0.borrow();
         let Some(managed) = managed.as_ref() else { return failure };
@@ -103,9 +103,9 @@ impl Servers {
         }
     }
 
-    /// What the report says. `last`: no further load follows, and a server of the run is ended now.
+    /// The report data. `last`: no further load follows, and the run's own server is ended now.
     ///
-    /// `sleep_cycles`: what was measured of the sleep of each replica; `measures_start`: whether the run is about the start.
+    /// `sleep_cycles`: the sleep measurements of each replica; `measures_start`: whether the run measures the start.
     pub(super) fn describe(
         &self,
         last: bool,
@@ -121,12 +121,12 @@ impl Servers {
         Some(managed.described(with_logs, sleep_cycles, measures_start))
     }
 
-    /// Makes the next run start a server of its own.
+    /// Makes the next run start a new server.
     pub(super) fn renew(&self) {
         drop(self.0.take());
     }
 
-    /// Ends a server that must not outlive the run, and says what is known of that.
+    /// Ends a server that must not outlive the run, and logs the result.
     pub(super) fn end(&self) {
         if let Some(managed) = &mut *self.0.borrow_mut() {
             managed.end();
@@ -134,13 +134,13 @@ impl Servers {
     }
 }
 
-/// Who keeps the server.
+/// The owner of the server.
 enum Hold {
     /// This process, through its keeper.
     Own(Box<Server>),
-    /// Its keeper alone; it outlives this process.
+    /// Only its keeper; it outlives this process.
     Lasting(#[expect(dead_code, reason = "its end ends the watch")] Watch),
-    /// It has been ended.
+    /// The server has been ended.
     Gone,
 }
 
@@ -157,7 +157,7 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    /// The server that a run asks for: a new one, or one that runs.
+    /// The server for a run: a new one, or a running one.
     fn of_run(server: &ManagedServer, run: &ResolvedRun, extras: &Extras, stop: &Stop) -> Result<Managed, Failure> {
         let folder = prepared_folder()?;
         let key = find::key(server);
@@ -191,7 +191,7 @@ impl Managed {
                 running.name, running.since, running.name
             ))),
             (None, _) => {
-                // One that other runs use would write their traces into the folder of this one.
+                // The profiler traces of a shared server would also be written for other runs, into the folder of this run.
                 let kind = run.profiling.as_ref().map(|it| it.kind).filter(|_| server.can_be_profiled());
                 let profiler = kind.zip(extras.traces.as_deref());
                 Managed::start(server, profiler, extras.sleep_mode, &run.run.attempt_name(), folder, key, stop)
@@ -231,7 +231,7 @@ impl Managed {
         let told = death.clone();
         let started = Server::start(&own_program()?, &order, move |exited| told.set(exited.clone()));
         let running = started.map_err(|error| {
-            // Nothing has written to it.
+            // Nothing has been written to it.
             let _ = fs::remove_dir_all(&log_folder);
             Failure::configuration(format!("spec.target.server: {error}"))
         })?;
@@ -310,7 +310,7 @@ impl Managed {
         Described { document, logs: if with_logs { logs } else { Vec::new() }, starts, finished }
     }
 
-    /// What reads the log of a replica, where its words are known.
+    /// A hint on how to read the log of a replica, if its engine's log texts are known.
     fn reader(&self, exited: &Exited) -> String {
         let log = self.started.get(exited.replica).map(|it| it.log.display());
         match (self.server.engine.row().startup_log, log) {
@@ -347,7 +347,7 @@ impl Managed {
     }
 }
 
-/// A server must not outlive a run that failed on the way, and what is left is said.
+/// A server must not outlive a failed run. Leftovers are reported.
 impl Drop for Managed {
     fn drop(&mut self) {
         self.end();
@@ -375,7 +375,7 @@ fn own_program() -> Result<PathBuf, Failure> {
     })
 }
 
-/// The first replica is that which is profiled: `profiler` has the kind, and the folder for the traces.
+/// Only the first replica is profiled: `profiler` has the kind, and the folder for the traces.
 fn replicas(
     server: &ManagedServer,
     ports: impl IntoIterator<Item = u16>,
@@ -406,7 +406,7 @@ fn commands_shown(replicas: &[ReplicaOrder]) -> Vec<Vec<String>> {
     replicas.iter().map(|it| managed_server::arguments(&it.command)).collect()
 }
 
-/// The folder of the state files, which is made.
+/// The folder of the state files, which is created if missing.
 fn prepared_folder() -> Result<PathBuf, Failure> {
     let folder = state::folder();
     state::make(&folder).map_err(|error| {
@@ -426,13 +426,13 @@ fn log_folder(folder: &Path, name: &str) -> PathBuf {
 }
 
 impl Death {
-    /// A death ends the load: what is not answered yet never will be.
+    /// An unexpected end stops the load: open requests will never be answered.
     fn new(stop: &Stop) -> Death {
         let stop = stop.clone();
         Death::telling(Arc::new(move || stop.abort(StopReason::TargetLost)))
     }
 
-    /// The same for a server that another one watches from now on.
+    /// The same for a server that another thread watches from now on.
     fn again(&self, stop: &Stop) -> Death {
         let stop = stop.clone();
         self.telling_too(Arc::new(move || stop.abort(StopReason::TargetLost)))

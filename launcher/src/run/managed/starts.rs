@@ -1,4 +1,4 @@
-//! [I/O] How the replicas of a server started, by their logs.
+//! [I/O] How the replicas of a server started, based on their logs.
 
 use std::{
     fs::File,
@@ -12,9 +12,8 @@ use tracing::warn;
 
 use document::{ReplicaDocument, ServerStart, SleepCycle};
 
-/// The start of a replica. `None`: its log is not that of an engine whose words are known, or cannot be read, and neither its start nor its
-/// sleep was to be measured.
-/// `reference`: a time after the last line of its log, in the zone of the server; `None`: the server is a process of this machine.
+/// The start of a replica. `None`: its log cannot be read, or its engine's log texts are unknown, and neither its start nor its sleep should be
+/// measured. `reference`: a time after the last line of its log, in the zone of the server; `None`: the server is a process of this machine.
 pub(super) fn read_start(
     replica: usize,
     document: &ReplicaDocument,
@@ -43,7 +42,7 @@ pub(super) fn read_start(
     })
 }
 
-/// The clock and zone of a process of this machine are those of this machine.
+/// A process of this machine uses the clock and zone of this machine.
 fn read(log: &Path, reference: Option<&Zoned>) -> io::Result<Startup> {
     let file = File::open(log)?;
     let written = Timestamp::try_from(file.metadata()?.modified()?).map_err(io::Error::other)?;

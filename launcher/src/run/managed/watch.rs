@@ -14,12 +14,12 @@ use std::{
 use managed_server::{Exit, Exited, state, state::State};
 use tracing::{error, warn};
 
-/// Time between two looks at a server that another process keeps.
+/// Time between two checks of a server that another process keeps.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How many looks the keeper may take to write how its server ended.
+/// How many checks the keeper may take to write how its server ended.
 const LOOKS_FOR_EXIT: u32 = 4;
 
-/// The first replica that ended without being asked to.
+/// The first replica that ended without a request.
 #[derive(Clone)]
 pub(super) struct Death {
     exited: Arc<Mutex<Option<Exited>>>,
@@ -29,12 +29,12 @@ pub(super) struct Death {
 }
 
 impl Death {
-    /// `then` is called at the first death.
+    /// Calls `then` at the first unexpected end.
     pub(super) fn telling(then: Arc<dyn Fn() + Send + Sync>) -> Death {
         Death { exited: Arc::default(), has_told: Arc::default(), then }
     }
 
-    /// The same death, which `then` is told of as well: now, if it has come already.
+    /// Shares this record, and also calls `then`: immediately, if a replica has already ended.
     pub(super) fn telling_too(&self, then: Arc<dyn Fn() + Send + Sync>) -> Death {
         let next = Death { exited: Arc::clone(&self.exited), ..Death::telling(then) };
         if next.get().is_some() {
@@ -64,7 +64,7 @@ impl Death {
     }
 }
 
-/// A thread that looks at a server of another keeper, until it is dropped.
+/// A thread that checks a server of another keeper until drop.
 pub(super) struct Watch(#[expect(dead_code, reason = "its end is what the thread waits for")] mpsc::Sender<()>);
 
 impl Watch {

@@ -1,4 +1,4 @@
-//! [I/O] The calls of a profiler, each with a bound on its time.
+//! [I/O] The calls to a profiler, each with a timeout.
 
 use std::{future::Future, time::Duration};
 
@@ -11,10 +11,10 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How long a call may go on when the load is aborted.
+/// How long a call may continue when the load is aborted.
 const ABORTED: Duration = Duration::from_secs(1);
 
-/// How the server is called.
+/// How to call the server.
 pub(super) struct Calls<'a> {
     pub(super) target: &'a Target,
     pub(super) stop: &'a Stop,
@@ -22,12 +22,12 @@ pub(super) struct Calls<'a> {
     pub(super) kind: ProfilerKind,
 }
 
-/// What came of a start.
+/// The result of a start.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Started {
-    /// Whether the profiler may record, so that it has to be stopped.
+    /// Whether the profiler may record, so that it must be stopped.
     pub(super) may_record: bool,
-    /// Why it was not started for sure.
+    /// Why the start is not confirmed.
     pub(super) why: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Returns what the server said; the error: why it is not known that it has stopped.
+    /// Returns the server's response; the error explains why the stop is not confirmed.
     pub(super) async fn stop(&self) -> Result<String, String> {
         if !self.kind.has_endpoints() {
             return Ok(String::new());
@@ -66,7 +66,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Waits for an answer, for a time, and a shorter one when the run is asked to end. The error says how long it waited.
+    /// Waits for a response until a timeout, which is shorter after a stop of the run. The error contains the waiting time.
     async fn within<T>(&self, limit: Duration, call: impl Future<Output = T>) -> Result<T, String> {
         let (mut ending, mut aborting) = (self.stop.watch(), self.stop.watch());
         let at_end = self.limits.stop_at_end;

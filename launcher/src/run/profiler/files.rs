@@ -1,4 +1,4 @@
-//! [I/O] The files of a trace in a results folder.
+//! [I/O] The trace files in a results folder.
 
 use std::{
     fs, io,
@@ -8,14 +8,14 @@ use std::{
 use analysis::{Profiling, TraceFile};
 use tracing::warn;
 
-/// The folder of traces in a results folder.
+/// The folder for traces in a results folder.
 pub(super) const FOLDER: &str = "profiling";
-/// The most files that are listed: an engine writes one for each of its processes.
+/// Maximum number of listed files: an engine writes one file per process.
 const MAX_FILES: usize = 1_000;
-/// How deep files are looked for: rocprofv3 makes a folder for the host, and one for the process. Several pods have a folder each around them.
+/// Maximum depth: rocprofv3 creates a folder per host and one per process. With several pods, each pod has a parent folder.
 const MAX_DEPTH: usize = 5;
 
-/// Adds the files that lie in the folder, or says that the server has them.
+/// Adds the files in the folder, or a remark that the server has them.
 pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling {
     let recorded = profiling.window.is_some();
     let Some(folder) = folder else {
@@ -38,7 +38,7 @@ pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling 
         found.truncate(MAX_FILES);
     }
     if found.is_empty() {
-        // It may not be there, and it goes only while it is empty.
+        // The folder may not exist, and is removed only if it is empty.
         let _ = fs::remove_dir(folder);
         if recorded {
             profiling.remarks.push(format!("the server left no file in {FOLDER} of the results folder"));

@@ -1,5 +1,5 @@
-//! [I/O] A profiler of the server in a window of one stage: its start and its stop, each at its time, on a thread of its own. A stop
-//! follows each start, however the run ends, and the next stage begins only when the server has answered it.
+//! [I/O] Profiles the server in a window of one stage: starts and stops a profiler on time, on a separate thread. Every start is followed by a stop,
+//! however the run ends. The next stage begins only after the server has confirmed the stop.
 
 mod calls;
 mod files;
@@ -36,36 +36,36 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How often it looks whether the stage has begun or ended.
+/// How often to check whether the stage has begun or ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How long the traces of a server in pods may take to be copied.
+/// Timeout for copying the traces of a server in pods.
 const TO_COPY: Duration = Duration::from_secs(600);
-/// How long they may still grow after the profiler was stopped: nsys makes its file of what it recorded.
+/// How long they may still grow after the profiler was stopped. nsys converts its recording to a file.
 const WRITES: Duration = Duration::from_secs(30);
 const NSYS_WRITES: Duration = Duration::from_secs(300);
 
-/// What to know of a run with rocprofv3, which no engine starts and stops.
+/// A remark for a run with rocprofv3, which engines cannot start and stop.
 const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down; the window is where to look in its \
                        trace, which is whole when the server has ended";
 
-/// Why nothing is recorded where the replicas of a server could not be called one by one.
+/// Why nothing is recorded if the replicas of a server could not be called individually.
 const BY_SERVICE: &str = "the profiler was not started: the load went to the Service of several replicas, which may lead the start and the stop of \
                           the profiler to different ones; check that every pod of the server is ready, and run again";
 
-/// How long the calls may take.
+/// Timeouts of the calls.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// The start of the profiler.
     start: Duration,
-    /// Its stop, with the writing of the trace: ten minutes for a large model, as vLLM's documentation tells.
+    /// Stopping, including writing the trace: ten minutes for a large model, according to vLLM's documentation.
     stop: Duration,
-    /// The same after the run was asked to end.
+    /// The same after a stop of the run.
     stop_at_end: Duration,
 }
 
 impl Limits {
-    /// `grace`: how long a run that was asked to end may take.
+    /// `grace`: how long a stopped run may take.
     fn new(grace: Duration) -> Limits {
         Limits {
             start: Duration::from_secs(60),
@@ -75,13 +75,13 @@ impl Limits {
     }
 }
 
-/// What is profiled.
+/// What to profile.
 struct Order {
     profiling: ResolvedProfiling,
     /// The names of all stages, and the index of the one with the window.
     stages: Vec<String>,
     index: usize,
-    /// When the window begins, from the start of the stage.
+    /// The beginning of the window, relative to the start of the stage.
     start: Duration,
     target: Target,
     /// Calls to the target may go to different servers.
@@ -91,16 +91,16 @@ struct Order {
     limits: Limits,
 }
 
-/// Profiles until it is ended.
+/// Profiles until [`Profiler::end`].
 pub(super) struct Profiler {
     end: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<Profiling>>,
 }
 
-/// The folder of traces in a results folder, for a server that Benchwright itself starts. `None`: nothing is profiled, or the files of the
-/// server cannot be had.
+/// The folder for traces in a results folder, for a server that Benchwright itself starts. `None`: nothing is profiled, or the server's files are not
+/// accessible.
 pub(super) fn folder(input: &Input, results: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    // Its operator starts one that other runs share without a profiler.
+    // The operator starts shared servers without a profiler.
     let in_pods = input.run.server.as_ref().is_some_and(|it| it.log.is_some() && it.server.can_be_profiled());
     let is_ours = in_pods || matches!(input.run.endpoint, Endpoint::Simulator(_) | Endpoint::Server(_));
     if input.run.profiling.is_none() || !is_ours {
@@ -111,12 +111,12 @@ pub(super) fn folder(input: &Input, results: Option<&Path>) -> Result<Option<Pat
                        spec.storage, and no --no-results";
         return Err(Failure::configuration(message.to_owned()));
     };
-    // The server may have another working folder.
+    // The server may have a different working folder.
     let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
     Ok(Some(results.join(files::FOLDER)))
 }
 
-/// Asks a server that is ready whether it can be profiled, before any load.
+/// Checks whether a ready server can be profiled, before any load.
 pub(super) fn check(input: &Input, ready: &Ready) -> Result<(), Failure> {
     let Some(profiling) = input.run.profiling.as_ref().filter(|it| it.kind.has_endpoints()) else { return Ok(()) };
     let cannot = |source| Failure::system(&LoadError::System { what: "a question for the profiler", source });
@@ -147,7 +147,7 @@ fn not_offered(kind: ProfilerKind) -> String {
 }
 
 impl Profiler {
-    /// Begins to watch the load. `None`: nothing is profiled. `by_service`: the target is a Service of several servers.
+    /// Begins to watch the load. `None`: nothing is profiled. `by_service`: the target is a Service with several servers.
     pub(super) fn start(
         input: &Input,
         workload: &Workload,
@@ -184,7 +184,7 @@ impl Profiler {
         Ok(Profiler { end: Some(end), thread: Some(thread) })
     }
 
-    /// Ends it, because the load has ended. Waits until the server has answered a stop.
+    /// Ends profiling after the load. Waits until the server has confirmed a stop.
     pub(super) fn end(mut self) -> Option<Profiling> {
         self.join()
     }
@@ -199,14 +199,14 @@ impl Profiler {
     }
 }
 
-/// A run that fails stops the profiler, too.
+/// A failed run stops the profiler, too.
 impl Drop for Profiler {
     fn drop(&mut self) {
         self.join();
     }
 }
 
-/// Adds the files of the trace, which those of a server in pods are copied for. `folder`: where they are.
+/// Adds the trace files. Copies them first if the server runs in pods. `folder`: the folder of the files.
 pub(super) fn collected(
     mut profiling: Profiling,
     run: &ResolvedRun,
@@ -233,7 +233,7 @@ enum Wake {
     Due,
     /// The stage is over, or was never run.
     StageOver,
-    /// The run was asked to end, or its load has ended.
+    /// The run was stopped, or its load has ended.
     RunEnded,
 }
 
@@ -273,14 +273,14 @@ async fn run(order: &Order, ended: &mpsc::Receiver<()>) -> Profiling {
         }
     }
     let calls = Calls { target: &order.target, stop: &order.stop, limits: order.limits, kind: order.profiling.kind };
-    // A stage that begins now would be profiled with this one.
+    // Delay the next stage, which would be profiled with this one.
     order.progress.hold.hold();
     record(order, ended, &calls, &mut found).await;
     order.progress.hold.release();
     found
 }
 
-/// The window from its start to its end.
+/// Records the window from its start to its end.
 async fn record(order: &Order, ended: &mpsc::Receiver<()>, calls: &Calls<'_>, found: &mut Profiling) {
     let Some(clock) = order.progress.timeline.get().map(|it| it.clock) else { return };
     let asked = clock.now();
@@ -338,7 +338,7 @@ impl Order {
     }
 }
 
-/// Waits until a time that follows from the start of the stage.
+/// Waits until a time that depends on the start of the stage.
 async fn until(order: &Order, ended: &mpsc::Receiver<()>, due: impl Fn(Duration) -> Duration) -> Wake {
     let progress = &order.progress;
     loop {

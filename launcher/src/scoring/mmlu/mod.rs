@@ -1,4 +1,4 @@
-//! The figures, the verdict and the files of a run that asked the questions of MMLU. Pure.
+//! The figures, the verdict and the files of an MMLU run. Pure.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,30 +28,30 @@ const CHECK: &str = "mmlu";
 /// The figure that a limit bounds.
 const OVERALL: &str = "overall_accuracy";
 
-/// Why there are no figures although there are answers.
+/// Why there are answers but no figures.
 const NO_LOGPROBS: &str =
     "no answer has log probabilities: the server does not send them; set scoring to text in the profile";
 /// The width of the picture, in pixels.
 const WIDTH: f64 = 760.0;
 
-/// What came of the questions of a run.
+/// The scores of a run's questions.
 #[derive(Debug)]
 struct Scores {
-    /// Right answers.
+    /// Counts of correct answers.
     figures: Figures,
-    /// Each question that was asked, in the order of the data.
+    /// Each asked question, in the order of the data.
     answers: Vec<Answer>,
-    /// Questions without an answer because their request failed, by its outcome. They count as unanswered.
+    /// Questions without an answer because their request failed, by outcome. They count as unanswered.
     failed: BTreeMap<String, u64>,
-    /// Questions that were not sent, or were under way when the load ended. They count nowhere.
+    /// Questions that were not sent, or were in flight when the load ended. They are not counted.
     not_asked: u64,
-    /// Whether log probabilities were asked for, and no answer has any.
+    /// Whether log probabilities were requested, but no answer has any.
     lacks_logprobs: bool,
     questions: Questions,
     settings: Settings,
 }
 
-/// The accuracy of a load that asked questions, and its files; `None`: it asked none.
+/// The accuracy of a load with questions, and its files; `None`: it has no questions.
 pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadResult) -> Option<Scored> {
     let (RequestSource::Questions(questions), Some(set)) = (&workload.requests, set) else { return None };
     let records = load.recorder.records.iter().flatten();
@@ -64,8 +64,8 @@ pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadR
 }
 
 impl Scores {
-    /// Scores the outputs of a run. A question that was asked several times counts with its first answer. `records`: those of all
-    /// requests; without them there are no latencies and token counts, and a request without an output counts as failed.
+    /// Scores the outputs of a run. For a question that was asked several times, the first answer counts. `records`: the records of all requests.
+    /// Without them there are no latencies and token counts, and a request without an output counts as failed.
     fn new<'r>(
         questions: &Questions,
         set: &QuestionSet,
@@ -142,12 +142,12 @@ impl Scores {
         }
     }
 
-    /// Questions whose request failed.
+    /// Questions with a failed request.
     fn failed_requests(&self) -> u64 {
         self.failed.values().sum()
     }
 
-    /// What a reader has to know before he uses the figures; empty: nothing.
+    /// Caveats for readers of the figures; empty: none.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.lacks_logprobs {
@@ -179,7 +179,7 @@ impl Scores {
         remarks
     }
 
-    /// As `report.json`, the status and the other reports have it.
+    /// The accuracy in the form of `report.json`, the status and the other reports.
     fn accuracy(&self) -> Accuracy {
         let figures = &self.figures;
         let share =
@@ -226,7 +226,7 @@ impl Scores {
         }
     }
 
-    /// How the figures came about.
+    /// How the figures were computed.
     fn how(&self) -> String {
         let Settings { format, shots, method, .. } = &self.settings;
         let method = match method {
@@ -267,14 +267,14 @@ impl Scores {
         overall
     }
 
-    /// All files, in the order in which they are written.
+    /// All files, in writing order.
     ///
     /// # Errors
     /// A text cannot be encoded.
     fn files(&self) -> io::Result<Vec<AccuracyFile>> {
         let figures = &self.figures;
         let mut files = vec![json_file("overall.json", &self.overall())?];
-        // Scores of answers in which no letter could be found say nothing of a subject.
+        // If no answer had a recognisable letter, scores per subject have no meaning.
         let has_scores = !self.lacks_logprobs && !figures.by_subject.is_empty();
         if has_scores {
             files.push(json_file("by_domain.json", &figures.by_domain_json())?);
@@ -296,7 +296,7 @@ impl Scores {
         Ok(files)
     }
 
-    /// The picture: a bar a subject, the best first, in the colour of its domain.
+    /// The picture: one bar per subject, the best first, in the colour of its domain.
     fn ranking(&self) -> Ranking {
         let figures = &self.figures;
         let categories = self.settings.categories;

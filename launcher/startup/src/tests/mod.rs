@@ -1,4 +1,4 @@
-//! Parts of the reader, each alone, and any bytes.
+//! Tests of single parts of the reader, and of any bytes.
 
 mod any_bytes;
 mod failures;

@@ -1,24 +1,24 @@
-//! The interval of a quantile by the circular block bootstrap (Politis and Romano, 1992), which the reports do not use: here it is
-//! held against the order statistics that they use.
+//! The interval of a quantile by the circular block bootstrap (Politis and Romano, 1992). The reports do not use it. Here it is compared with the
+//! order statistics that they use.
 //!
-//! Blocks of successive values are drawn with replacement until they are as many as the values; the quantile of many such draws
-//! varies as the quantile of the values does. The length of a block is n^(1/3) x t^(2/3), with t the autocorrelation time: the growth with n
-//! that is best for a variance (Politis and White, Automatic block-length selection, 2004), and longer where values depend more on each other.
+//! Blocks of successive values are drawn with replacement until their total length equals the number of values. The quantile of many such draws
+//! varies like the quantile of the values. The length of a block is n^(1/3) x t^(2/3), where t is the autocorrelation time. The growth with n is
+//! optimal for a variance (Politis and White, Automatic block-length selection, 2004). The length is larger if values depend more on each other.
 
 use statistics::{Interval, effective_sample_size::autocorrelation_time};
 
 use crate::processes::Random;
 
 const RESAMPLES: usize = 500;
-/// Candidates for the quantile, among which a resample is searched for its own.
+/// Number of candidates for the quantile of a resample.
 const CANDIDATES: usize = 96;
 
-/// By percentiles of the resamples.
+/// The interval by percentiles of the resamples.
 pub fn quantile(values: &[f64], sorted: &[f64], p: f64, random: &mut Random) -> Interval {
     let count = values.len();
     let time = autocorrelation_time(values);
     let length = ((count as f64).cbrt() * time.powf(2.0 / 3.0)).ceil().min(count as f64) as usize;
-    // The candidates are the values around the quantile, as far as eight standard errors of correlated values.
+    // The candidates are the values within eight standard errors of the quantile, for correlated values.
     let spread = 8.0 * (count as f64 * p * (1.0 - p) * time).sqrt();
     let middle = count as f64 * p;
     let candidates: Vec<f64> = (0..CANDIDATES)
@@ -27,7 +27,7 @@ pub fn quantile(values: &[f64], sorted: &[f64], p: f64, random: &mut Random) -> 
             sorted[(rank.max(0.0) as usize).min(count - 1)]
         })
         .collect();
-    // Of each value the number of candidates that are below it, added up so that a block is a difference of two rows.
+    // The number of candidates below each value, cumulated, so that a block is a difference of two rows.
     let mut at_most = vec![0_u32; (2 * count + 1) * CANDIDATES];
     for place in 0..2 * count {
         let below = candidates.partition_point(|it| *it < values[place % count]);

@@ -1,4 +1,4 @@
-//! How often a difference is found between two runs of one process, and between a process and the same one with higher values.
+//! How often a difference is found between two runs of one process, and between a process and the same process with higher values.
 
 use statistics::{
     batch_means,
@@ -9,15 +9,15 @@ use statistics::{
 use crate::processes::{Process, QUANTILES, Random};
 
 const DRAWS: u64 = 1_000;
-/// The error of all figures of a pair together, and the families that share it, as `benchwright compare` has them.
+/// The joint error of all figures of a pair, and the number of families that share it, as in `benchwright compare`.
 const TOGETHER: f64 = 0.01;
 const FAMILIES: f64 = 4.0;
 
-/// Mean, p50, p90 and p99; `None` where there is no interval.
+/// Mean, p50, p90 and p99; `None` for a figure without an interval.
 type Figures = [Option<Estimated>; 4];
 
-/// Prints, for each process and number of values: how often each figure differs by its own interval of 95 %, how often one of them differs
-/// by intervals that hold together, and how often the mean of values that are higher is found to differ by these.
+/// Prints, per process and number of values: how often each figure differs by its own 95 % interval, how often any figure differs by the joint
+/// intervals, and how often the joint intervals find a higher mean.
 pub fn print() {
     println!(
         "| process | values | mean | p50 | p90 | p99 | one of the four, as one family of four | mean +10 % | mean +30 % |"
@@ -88,7 +88,7 @@ fn figures(values: &[f64]) -> Figures {
     [estimated(mean, Method::Mean { effective_values: worth }), quantile(0), quantile(1), quantile(2)]
 }
 
-/// How many pairs had intervals, and how many of them differed.
+/// Number of pairs with intervals, and of pairs that differed.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     found: u64,
@@ -101,7 +101,7 @@ impl Tally {
         self.found += u64::from(found);
     }
 
-    /// In percent of the pairs that had intervals; in brackets their share of all.
+    /// In percent of the pairs with intervals; in brackets the share of pairs with intervals.
     fn text(&self) -> String {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all as f64;
         match self.pairs {

@@ -1,5 +1,5 @@
-//! Counts how often the intervals hold the true value, and how steady states are judged, on synthetic processes whose true
-//! figures are known. Prints the tables of `docs/statistics.md`; with the argument `differences` that of differences alone.
+//! Counts how often the intervals contain the true value, and how steady states are judged, on synthetic processes with known figures. Prints the
+//! tables of `docs/statistics.md`; with the argument `differences` only the table of differences.
 
 mod block_bootstrap;
 mod differences;
@@ -51,7 +51,7 @@ fn row(process: Process, count: usize, counts: &[Count]) {
     println!("| {} | {count} | {} |", process.name(), cells.join(" | "));
 }
 
-/// How many intervals there were, and how many of them held the true value.
+/// Number of intervals, and of intervals that contained the true value.
 #[derive(Clone, Copy, Default)]
 struct Count {
     held: u64,
@@ -64,7 +64,7 @@ impl Count {
         self.held += u64::from(interval.is_some_and(|it| it.contains(truth)));
     }
 
-    /// In percent of the intervals that there were; in brackets their share of all draws.
+    /// In percent of the intervals; in brackets the share of draws with an interval.
     fn text(&self) -> String {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all as f64;
         match self.given {
@@ -110,7 +110,7 @@ fn each_draw(process: Process, count: usize, mut look: impl FnMut(&[f64], &[f64]
     }
 }
 
-/// The interval of a mean that takes all values for independent.
+/// The interval of a mean under the assumption that all values are independent.
 fn independent(values: &[f64]) -> Option<Interval> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

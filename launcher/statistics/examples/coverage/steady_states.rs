@@ -1,4 +1,4 @@
-//! How the rule for steady states judges courses whose state is known.
+//! How the rule for steady states judges courses with a known state.
 
 use statistics::{
     bins,
@@ -27,7 +27,7 @@ const COURSES: [Course; 14] = [
 /// Draws of each course.
 const DRAWS: u64 = 300;
 
-/// Prints, for each course and number of values, how many of all draws got each verdict, and the mean start of the window.
+/// Prints, per course and number of values, the number of draws per verdict, and the mean start of the window.
 pub fn print() {
     println!("| noise | course | values | steady | drifting up | drifting down | anomaly | not found | window from |");
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");

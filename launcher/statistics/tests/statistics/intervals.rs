@@ -1,4 +1,4 @@
-//! How often intervals hold the true value, over 1,000 draws. `make statistics-coverage` prints the whole table.
+//! How often intervals contain the true value, over 1,000 draws. `make statistics-coverage` prints the whole table.
 
 use statistics::{batch_means::mean_with_interval, order_statistics::quantile};
 
@@ -6,7 +6,7 @@ use crate::processes::{Process, QUANTILES, Random};
 
 const DRAWS: u64 = 1_000;
 
-/// The share of intervals that hold the true mean, and p50, p90 and p99; NaN where there is none.
+/// The share of intervals that contain the true mean, p50, p90 and p99; NaN if there is no interval.
 fn coverage(process: Process, count: usize) -> [f64; 4] {
     let mut held = [0_u64; 4];
     let mut given = [0_u64; 4];

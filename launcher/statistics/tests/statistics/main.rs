@@ -1,4 +1,4 @@
-//! The methods on values whose true figures are known.
+//! The methods, applied to values with known figures.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 

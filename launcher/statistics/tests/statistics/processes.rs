@@ -1,4 +1,4 @@
-//! Synthetic processes whose true figures are known.
+//! Synthetic processes with known figures.
 
 /// A quantile and the same quantile of the standard normal distribution.
 pub const QUANTILES: [(f64, f64); 3] = [(0.5, 0.0), (0.9, 1.281_551_565_544_600_4), (0.99, 2.326_347_874_040_840_8)];
@@ -43,7 +43,7 @@ impl Random {
 pub enum Process {
     /// Independent, exponential: mean 1.
     Exponential,
-    /// A log-normal transform of an autoregressive process of first order with this coefficient.
+    /// A log-normal transform of a first-order autoregressive process with this coefficient.
     Autoregressive(f64),
     /// The time that customers spend in an M/M/1 queue with this utilisation, from arrival to departure. Service takes 1 on average.
     Queue(f64),
@@ -66,7 +66,7 @@ impl Process {
         }
     }
 
-    /// `p` is one of [`QUANTILES`], `normal` the same of the normal distribution.
+    /// `p` is one of [`QUANTILES`], `normal` the same quantile of the normal distribution.
     pub fn quantile(self, p: f64, normal: f64) -> f64 {
         match self {
             Process::Exponential => -(1.0 - p).ln(),
@@ -95,7 +95,7 @@ impl Process {
     }
 }
 
-/// Standard normal values, each of which is correlated with the one before it by `phi`.
+/// Standard normal values. Each is correlated with the previous one by `phi`.
 pub fn autoregressive(count: usize, phi: f64, random: &mut Random) -> Vec<f64> {
     let mut state = random.normal();
     let next = |_| {
@@ -106,7 +106,7 @@ pub fn autoregressive(count: usize, phi: f64, random: &mut Random) -> Vec<f64> {
     (0..count).map(next).collect()
 }
 
-/// A course of a level over time 0 to 1 that values are multiplied by.
+/// The course of a level over time from 0 to 1. Values are multiplied by the level.
 #[derive(Clone, Copy, Debug)]
 pub enum Course {
     Level,

@@ -1,4 +1,4 @@
-//! How courses are judged whose state is known, over some draws each. `make statistics-coverage` prints the whole table.
+//! How courses with a known state are judged, over some draws each. `make statistics-coverage` prints the whole table.
 
 use statistics::{
     bins,

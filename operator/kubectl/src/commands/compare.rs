@@ -1,4 +1,4 @@
-//! [I/O] `compare`: holds finished runs of the cluster, and folders of this machine, against each other.
+//! [I/O] `compare`: compares finished runs of the cluster and folders on this machine.
 
 use std::path::Path;
 
@@ -52,15 +52,15 @@ pub(crate) async fn run(args: &CompareArgs, connection: &ConnectionArgs) -> u8 {
     }
 }
 
-/// A run that was asked for.
+/// A requested run.
 enum Asked {
-    /// It is here, or cannot be had.
+    /// The report is here, or cannot be obtained.
     Known(Report),
-    /// Its report lies on a claim.
+    /// The report is stored on a claim.
     OnClaim(Box<Source>),
 }
 
-/// Reads the reports. No pod is made where one of the runs cannot be had.
+/// Reads the reports. If one of the runs cannot be obtained, no pod is created.
 async fn found(args: &CompareArgs, connection: &ConnectionArgs) -> Result<Vec<Found>, Failure> {
     let deadline = Deadline::after(Some(args.copy.timeout.0));
     if !args.runs.iter().any(|it| is_name(it)) {
@@ -99,17 +99,17 @@ fn on_disk(path: &str) -> Report {
     report_file::read_all(Path::new(path)).into()
 }
 
-/// Whether a word is the name of a run, and not a path.
+/// Whether a word is the name of a run rather than a path.
 fn is_name(word: &str) -> bool {
     word.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-') && !word.is_empty()
 }
 
-/// What to do about a folder that has the name of a run which does not exist.
+/// What to do about a folder with the name of a run that does not exist.
 fn folder_of_that_name(name: &str) -> String {
     if Path::new(name).exists() { format!("; for {name} of this folder write ./{name}") } else { String::new() }
 }
 
-/// Where the report of a run lies.
+/// Where the report of a run is stored.
 async fn source(connection: &Connection, name: &str, image: Option<&str>) -> Result<Source, Failure> {
     let run = get(connection, name).await?;
     let source = Source::from_run(&run, &connection.namespace, image)?;

@@ -1,4 +1,4 @@
-//! `doctor`: whether cluster, operator and rights are what runs need.
+//! `doctor`: checks that cluster, operator and rights meet the needs of runs.
 
 use clap::Args;
 

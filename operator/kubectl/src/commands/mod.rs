@@ -1,4 +1,4 @@
-//! One file for each command.
+//! One file per command.
 
 pub(crate) mod compare;
 pub(crate) mod doctor;
@@ -52,7 +52,7 @@ pub(crate) struct TrustArgs {
 }
 
 impl FollowArgs {
-    /// Begins the time of `--timeout`, and checks what would otherwise fail at the end of the run.
+    /// Starts the time of `--timeout`, and checks for problems that would otherwise appear only at the end of the run.
     pub(crate) fn begin(&self) -> Result<Deadline, Failure> {
         if let Some(path) = &self.junit {
             junit_file::check(path)?;
@@ -74,8 +74,8 @@ impl FollowArgs {
     }
 }
 
-/// Why the figures of a run are unverified; `None` if the operator's own image measured them. The run of a release without the condition
-/// has its reason alone.
+/// Why the figures of a run are unverified; `None` if the operator's own image measured them. For a run of a release without this
+/// condition, only the run's reason shows it.
 fn unverified(run: &BenchmarkRun) -> Option<String> {
     let status = run.status.as_ref()?;
     match status.conditions.iter().find(|it| it.kind == "Verified") {
@@ -86,8 +86,8 @@ fn unverified(run: &BenchmarkRun) -> Option<String> {
     }
 }
 
-/// The exit code of a run that has ended. Writes its test cases, where a file is named for them: an error is printed, and is the
-/// exit code only of a run that passed.
+/// The exit code of a run that has ended. Writes the run's test cases if a file is named for them. A write error is printed, and sets the
+/// exit code only if the run passed.
 pub(crate) fn code(run: &BenchmarkRun, trust: TrustArgs, junit: Option<&Path>) -> u8 {
     let outcome = run.status.as_ref().and_then(|it| it.outcome);
     let mut code = outcome.map_or(failure::ERROR, |it| it.gate_code());
@@ -110,7 +110,7 @@ pub(crate) async fn get(connection: &Connection, name: &str) -> Result<Benchmark
     runs.get(name).await.map_err(|it| failure::refused(&it, GET_RUN, name, &connection.namespace))
 }
 
-/// Creates a run as it is written, and returns it as the server has it. Unknown fields are refused, not dropped.
+/// Creates a run as written, and returns it as the server stored it. Unknown fields are refused, not dropped.
 pub(crate) async fn create(connection: &Connection, object: &Value) -> Result<BenchmarkRun, Failure> {
     let namespace = &connection.namespace;
     let path = format!("/apis/{GROUP}/{}/namespaces/{namespace}/benchmarkruns", crds::benchmark_run::VERSION);

@@ -1,5 +1,5 @@
-//! [I/O] `modelservice`: prints what llm-d's charts are given for a run. It asks no cluster, so that llm-d can be installed before the run is
-//! created.
+//! [I/O] `modelservice`: prints the input of llm-d's charts for a run. It contacts no cluster, so that llm-d can be installed before the run
+//! is created.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::run::read;
 use crate::{connection::ConnectionArgs, console, failure::Failure, run_file::RunFile};
 
-/// In place of the namespace of a context: it changes nothing in the files.
+/// Used in place of a context's namespace. It changes nothing in the files.
 const ANY_NAMESPACE: &str = "default";
 
 #[derive(Args)]
@@ -37,13 +37,13 @@ pub(crate) fn run(args: &ModelserviceArgs, connection: &ConnectionArgs) -> Resul
     let stack = stack(&file, &namespace).map_err(|problems| {
         Failure::error(format!("{path}: llm-d cannot be installed for it:\n  {}", problems.join("\n  ")))
     })?;
-    // Of stdin nothing is left to be read.
+    // Stdin has already been read, so the commands need a file name.
     let path = if path == "-" { "run.yaml".to_owned() } else { quoted(&path) };
     console::print(stack.text(args.file, &|it| format!("kubectl benchwright modelservice {path} --file {it}")));
     Ok(0)
 }
 
-/// llm-d as a file describes it; the error has a line for each problem.
+/// The llm-d installation that a file describes. The error has one line per problem.
 fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>> {
     let text = |pointer: &str| file.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text("/metadata/name");
@@ -66,7 +66,7 @@ fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>>
     })
 }
 
-/// A path as a shell reads it.
+/// A path, quoted for a shell.
 fn quoted(path: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./".contains(it);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }

@@ -25,7 +25,7 @@ use crate::{
 
 const LIST_RUNS: Right = Right::new("list", GROUP, "benchmarkruns", "view");
 const CANCEL_RUN: Right = Right::new("patch", GROUP, "benchmarkruns", "edit");
-/// Runs in one answer.
+/// Runs per page of a list.
 const PAGE: u32 = 100;
 
 #[derive(Args)]
@@ -49,7 +49,7 @@ pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u
     })?;
     let mut all = list(connection).await?;
     if !server.is_inside() {
-        // Each namespace has a target of its own there.
+        // In this case each namespace has its own target.
         all.retain(|it| it.namespace().as_deref() == Some(&connection.namespace));
     }
     let of_target = |it: &&BenchmarkRun| {
@@ -88,7 +88,7 @@ async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> 
     let (namespace, name) = (run.namespace().unwrap_or_default(), run.name_any());
     let runs: Api<BenchmarkRun> = Api::namespaced(connection.client.clone(), &namespace);
     let mode = if graceful { Cancel::Graceful } else { Cancel::Immediate };
-    // Of this run, and not of another one that has its name meanwhile.
+    // The UID restricts the change to this run. Another run may have its name now.
     let patch = json!({"metadata": {"uid": run.uid()}, "spec": {"cancel": mode}});
     let params = PatchParams { field_manager: Some("kubectl-benchwright".into()), ..PatchParams::default() };
     match runs.patch(&name, &params, &Patch::Merge(&patch)).await {
@@ -100,7 +100,7 @@ async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> 
     }
 }
 
-/// The runs of all namespaces, or of the one of the command for a user who sees no other.
+/// The runs in all namespaces, or in the command's namespace if the user may not list all.
 async fn list(connection: &Connection) -> Result<Vec<BenchmarkRun>, Failure> {
     let everywhere = Api::<DeserializeGuard<BenchmarkRun>>::all(connection.client.clone());
     match pages(&everywhere).await {
@@ -153,7 +153,7 @@ impl Server {
         Some(Server { host, port: uri.port_u16().unwrap_or(standard) })
     }
 
-    /// Whether the server may be one of the cluster, as the operator decides it: a Service, or a private address.
+    /// Whether the server may be in the cluster, by the operator's rule: a Service, or a private address.
     fn is_inside(&self) -> bool {
         let address: Option<IpAddr> = self.host.trim_matches(['[', ']']).parse().ok();
         match address {
@@ -166,7 +166,7 @@ impl Server {
         }
     }
 
-    /// Whether both are the same server: also `gateway.llm-d` and `gateway.llm-d.svc.cluster.local`.
+    /// Whether both are the same server; for example `gateway.llm-d` and `gateway.llm-d.svc.cluster.local`.
     fn is(&self, other: &Server) -> bool {
         let (short, long) = if self.host.len() <= other.host.len() { (self, other) } else { (other, self) };
         let ending = long.host.strip_prefix(&short.host);

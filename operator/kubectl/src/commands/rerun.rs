@@ -10,10 +10,10 @@ use crate::{
     failure::{self, Failure},
 };
 
-/// What the API server appends to a `generateName`.
+/// Number of bytes that the API server appends to a `generateName`.
 const GENERATED_BYTES: usize = 5;
-/// Labels and annotations that say who manages the earlier run: its manager would delete or change the copy. And those that say what
-/// became of the earlier run.
+/// Labels and annotations that are not copied. Some name the manager of the earlier run, which would delete or change the copy. Others
+/// record the result of the earlier run.
 const NOT_COPIED: [&str; 8] = [
     "benchwright.dev/finished",
     "kubectl.kubernetes.io/last-applied-configuration",
@@ -41,7 +41,7 @@ pub(crate) struct RerunArgs {
 
 pub(crate) async fn run(args: &RerunArgs, connection: &Connection) -> Result<u8, Failure> {
     let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{}/benchmarkruns", connection.namespace);
-    // As the server has it, so that fields of a later release are copied as well.
+    // Read as untyped JSON, so that fields of a later release are copied too.
     let request = kube::core::Request::new(path).get(&args.name, &kube::api::GetParams::default()).map_err(|it| {
         Failure::error(format!("{:?} is no name of a run: {it}; see `kubectl get benchmarkruns`", args.name))
     })?;
@@ -58,7 +58,7 @@ pub(crate) async fn run(args: &RerunArgs, connection: &Connection) -> Result<u8,
     finish(connection, &run, args.no_wait, &args.follow, &deadline).await
 }
 
-/// A run with the spec of an earlier one, that starts.
+/// A run with the spec of an earlier run, not suspended or cancelled.
 fn copy(earlier: &Value, name: Option<&str>) -> Value {
     let mut metadata = Map::new();
     match name {
@@ -83,7 +83,7 @@ fn copy(earlier: &Value, name: Option<&str>) -> Value {
     json!({"apiVersion": format!("{GROUP}/{VERSION}"), "kind": "BenchmarkRun", "metadata": metadata, "spec": spec})
 }
 
-/// Gives figures the names of this release: an API server refuses the former ones in a new run.
+/// Renames figures to the names of this release, because an API server refuses the former names in a new run.
 fn rename_metrics(spec: &mut Value) {
     let objectives = spec.pointer_mut("/slo/objectives").and_then(Value::as_array_mut);
     for metric in objectives.into_iter().flatten().filter_map(|it| it.get_mut("metric")) {
@@ -93,11 +93,11 @@ fn rename_metrics(spec: &mut Value) {
     }
 }
 
-/// The beginning of the name, as short as the limit on names asks for. A copy of a copy does not become longer.
+/// The prefix of the name, shortened to the limit on names. A copy of a copy does not get a longer name.
 fn generate_name(earlier: &Value) -> String {
     let name = |key: &str| earlier["metadata"][key].as_str().filter(|it| !it.is_empty());
     let start = name("generateName").or(name("name")).unwrap_or("run").trim_end_matches('-');
-    // Names are ASCII, so that each byte is a letter.
+    // Names are ASCII, so each byte is a character.
     let start: String = start.chars().take(MAX_NAME_BYTES - GENERATED_BYTES - 1).collect();
     format!("{}-", start.trim_end_matches('-'))
 }

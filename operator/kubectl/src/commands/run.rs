@@ -1,4 +1,4 @@
-//! [I/O] `run`: creates the run of a file, and follows it.
+//! [I/O] `run`: creates the run in a file, and follows it.
 
 use std::{
     io::{self, Read as _},
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: &RunArgs, connection: &ConnectionArgs) -> Result<u
     finish(&connection, &run, args.no_wait, &args.follow, &deadline).await
 }
 
-/// Follows a run that was just created, unless only its name is asked for.
+/// Follows a run that was just created, unless only its name is requested.
 pub(super) async fn finish(
     connection: &Connection,
     run: &crds::BenchmarkRun,
@@ -58,14 +58,14 @@ pub(super) async fn finish(
     follow.follow(connection, &run.name_any(), run.uid().as_deref(), deadline).await
 }
 
-/// Reads the one BenchmarkRun of a file; `-` is stdin. The flags name no other namespace than the file.
+/// Reads the single BenchmarkRun of a file; `-` is stdin. The namespace flag must not contradict the file.
 pub(super) fn read(file: &Path, connection: &ConnectionArgs) -> Result<RunFile, Failure> {
     let path = file.display().to_string();
     let text =
         read_text(file).map_err(|it| Failure::error(format!("{path}: cannot be read: {it}; give a BenchmarkRun")))?;
     let file = run_file::parse(&path, &text).map_err(Failure::error)?;
     for (field, namespace) in [("-n", &connection.namespace), ("metadata.namespace", &file.namespace)] {
-        // It becomes part of URLs and of commands.
+        // The namespace becomes part of URLs and commands.
         if let Some(namespace) = namespace.as_ref().filter(|it| !is_namespace(it)) {
             return Err(Failure::error(format!(
                 "{path}: {field} is {namespace:?}, which is no name of a namespace; use a-z, 0-9 and -, at most {MAX_NAMESPACE} characters"
@@ -80,7 +80,7 @@ pub(super) fn read(file: &Path, connection: &ConnectionArgs) -> Result<RunFile, 
     }
 }
 
-/// Whether a namespace can have this name: a DNS label of RFC 1123.
+/// Whether the text is a valid name of a namespace: a DNS label of RFC 1123.
 fn is_namespace(name: &str) -> bool {
     name.len() <= MAX_NAMESPACE && is_object_name(name) && !name.contains('.')
 }

@@ -1,4 +1,4 @@
-//! `status`: where a run stands, and its server.
+//! `status`: the state of a run and of its server.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `wait`: follows a run that exists.
+//! `wait`: follows an existing run.
 
 use clap::Args;
 

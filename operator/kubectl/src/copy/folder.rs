@@ -1,4 +1,4 @@
-//! [I/O] The folder on this machine: complete, or not there.
+//! [I/O] The folder on this machine. It is complete or absent.
 
 use std::{
     fs::{self, Permissions},
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::failure::Failure;
 
-/// A folder under a temporary name, beside the one that it becomes. It is deleted unless it is kept.
+/// A folder under a temporary name, next to its final place. It is deleted unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Partial {
     folder: TempDir,
@@ -19,7 +19,7 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// Makes the temporary folder. A folder that exists has to be empty.
+    /// Creates the temporary folder. If the wanted folder exists, it has to be empty.
     pub(crate) fn beside(wanted: &Path) -> Result<Partial, Failure> {
         let shown = wanted.display();
         let wrong = |why: String| Failure::error(format!("DIR is {shown}, {why}"));
@@ -43,7 +43,7 @@ impl Partial {
         let folder = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".partial")
-            // As the umask allows, like any folder.
+            // The umask applies, as for any folder.
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(parent)
             .map_err(|it| {
@@ -57,9 +57,9 @@ impl Partial {
         self.folder.path()
     }
 
-    /// Gives the folder its name.
+    /// Renames the folder to its final name.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        // A rename replaces an empty folder and no other.
+        // A rename replaces an empty folder only.
         fs::rename(self.folder.path(), &self.wanted).map_err(|error| {
             Failure::error(format!(
                 "DIR is {}, which cannot get the files: {error}; name a new folder",

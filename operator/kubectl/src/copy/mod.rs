@@ -1,5 +1,5 @@
-//! [I/O] Copies files of a run's results folder to this machine, through a pod that lives as long as the copy. All is done with the
-//! rights of the user: the operator has none on exec, and mounts no claim for others.
+//! [I/O] Copies files of a run's results folder to this machine, through a pod that lives as long as the copy. It uses only the user's
+//! rights: the operator has no right on exec, and mounts no claim for other users.
 
 mod folder;
 mod pod;
@@ -35,7 +35,7 @@ pub(crate) const DELETE_POD: Right = Right::new("delete", "", "pods", "edit");
 const READ_ONCE_POD: &str = "ReadWriteOncePod";
 const READ_ONCE: &str = "ReadWriteOnce";
 
-/// Copies the files with these names, or all, into a folder. The pod is deleted in the end, whatever that is.
+/// Copies the files with these names, or all files, into a folder. The pod is deleted in the end, even after an error.
 pub(crate) async fn copy(
     connection: &Connection,
     source: &Source,
@@ -59,11 +59,11 @@ pub(crate) async fn copy(
     ended
 }
 
-/// Whether there is a pod.
+/// Whether the pod exists.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Made {
     No,
-    /// The API server has not answered.
+    /// The API server did not answer, so the pod may exist.
     Perhaps,
     Yes,
 }
@@ -95,7 +95,7 @@ async fn copy_by(
     stream::receive(connection, source, name, only, folder).await
 }
 
-/// Deletes the pod. An error is printed: the copy is complete, or has failed for another reason.
+/// Deletes the pod. An error is only printed: the copy is complete, or has failed for another reason.
 async fn delete(connection: &Connection, name: &str, made: Made) {
     let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let Err(error) = pods.delete(name, &DeleteParams::default()).await else { return };
@@ -109,8 +109,8 @@ async fn delete(connection: &Connection, name: &str, made: Made) {
     ));
 }
 
-/// Whether the claim can be read, and on which node best: where a pod uses it, else where the launcher ran. Where the user may not
-/// see claims or pods, the pod shows it.
+/// Checks that the claim can be read, and returns the best node for that: a node with a pod that uses the claim, or otherwise the
+/// launcher's node. If the user may not read claims or pods, the copy pod reveals problems later.
 async fn usable_on(connection: &Connection, source: &Source) -> Result<String, Failure> {
     let Connection { client, namespace, .. } = connection;
     let Source { run, claim, .. } = source;
@@ -162,7 +162,7 @@ fn uses(pod: &Pod, claim: &str) -> bool {
         && claims.any(|it| it.claim_name == claim)
 }
 
-/// What the launcher's pod was given by the operator's settings, as long as its Job is there.
+/// The values that the launcher's pod got from the operator's settings, as long as its Job exists.
 async fn of_job(connection: &Connection, source: &Source) -> pod::FromJob {
     let jobs: Api<Job> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let job = jobs.get(&source.job).await.ok();
@@ -175,7 +175,7 @@ async fn ended_by_signal() -> Failure {
     let terminated = async {
         match signal(SignalKind::terminate()) {
             Ok(mut signals) => signals.recv().await,
-            // Then SIGTERM ends the process.
+            // Without a handler, SIGTERM ends the process.
             Err(_) => std::future::pending().await,
         }
     };
@@ -185,7 +185,7 @@ async fn ended_by_signal() -> Failure {
     }
 }
 
-/// Holds the files against the checksums that the launcher reported, where the status has them. `only`: the files that were asked for.
+/// Compares the files with the checksums that the launcher reported, if the status has them. `only`: the requested files.
 pub(crate) fn compare(source: &Source, received: &[Received], only: &[&str]) -> Result<(), Failure> {
     let mut problems = Vec::new();
     let expected = source.artifacts.iter().filter(|it| only.is_empty() || only.contains(&it.name.as_str()));
@@ -208,7 +208,7 @@ pub(crate) fn compare(source: &Source, received: &[Received], only: &[&str]) -> 
     )))
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes for people.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {

@@ -1,5 +1,5 @@
-//! The pod that reads a claim. It complies with Pod Security `restricted`, has no API token, and mounts the claim read-only. The
-//! operator does not take it for one of its own: it has none of its labels.
+//! The pod that reads a claim. It complies with Pod Security `restricted`, has no API token, and mounts the claim read-only. It has none of
+//! the operator's labels, so the operator ignores it.
 
 use std::{
     collections::BTreeMap,
@@ -32,33 +32,33 @@ pub(super) const CONTAINER: &str = "archive";
 pub(super) const MOUNT: &str = "/results";
 /// The program in the launcher's image.
 pub(super) const PROGRAM: &str = "/benchwright";
-/// Who made the pod, in `app.kubernetes.io/managed-by`. The operator watches pods with its own name there.
+/// The creator of the pod, in `app.kubernetes.io/managed-by`. The operator watches pods with its own name there.
 const MANAGER: &str = "kubectl-benchwright";
-/// How long the pod outlives the command that made it, if that was killed.
+/// How long the pod outlives its command if the command was killed.
 const MARGIN: Duration = Duration::from_secs(60);
-/// The longest part of a run's name in that of the pod: together at most 63 characters.
+/// Maximum length of the run's name within the pod's name, which has at most 63 characters in total.
 const MAX_RUN: usize = 40;
 
-/// What the launcher's Job has and the status does not say.
+/// Values from the launcher's Job that the status does not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FromJob {
     pub(super) pull_secrets: Vec<LocalObjectReference>,
-    /// Absent: there is no Job any more.
+    /// `None`: the Job no longer exists.
     pub(super) security: Option<PodSecurityContext>,
 }
 
 /// A name that no other pod has.
 pub(super) fn name(run: &str) -> String {
     let run: String = run.chars().take(MAX_RUN).collect();
-    // The standard library seeds each state anew.
+    // The standard library seeds each state differently.
     let random = RandomState::new().build_hasher().finish();
     format!("{}-results-{:08x}", run.trim_end_matches(['-', '.']), random as u32)
 }
 
-/// Builds the pod. `node`: where it should run if it can. `time`: how long the command may take.
+/// Builds the pod. `node`: the preferred node. `time`: how long the command may take.
 pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time: Duration) -> Pod {
     let seconds = i64::try_from((time.saturating_add(MARGIN)).as_secs()).unwrap_or(i64::MAX);
-    // The kubelet adds them up with times of its own.
+    // The kubelet adds its own times, so the sum must not overflow.
     let seconds = seconds.min(i64::from(u32::MAX));
     let labels = [
         ("app.kubernetes.io/name", "benchwright-results"),
@@ -68,7 +68,7 @@ pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time:
     ];
     let volume = Volume {
         name: "results".into(),
-        // Read-only as a volume too: otherwise the kubelet would change the group of its files.
+        // The volume is also read-only. Otherwise the kubelet would change the group of its files.
         persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
             claim_name: source.claim.clone(),
             read_only: Some(true),
@@ -111,7 +111,7 @@ fn owner(source: &Source) -> OwnerReference {
         name: source.run.clone(),
         uid: source.uid.clone(),
         controller: None,
-        // It would need a right on the run's finalizers.
+        // Setting it would need a right on the run's finalizers.
         block_owner_deletion: None,
     }
 }
@@ -139,7 +139,7 @@ fn container(source: &Source, seconds: i64) -> Container {
             ..ResourceRequirements::default()
         }),
         security_context: Some(container_security()),
-        // An older launcher does not know the command, and says so.
+        // An older launcher does not know the command, and reports that.
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(vec![VolumeMount {
             name: "results".into(),
@@ -152,7 +152,7 @@ fn container(source: &Source, seconds: i64) -> Container {
     }
 }
 
-/// The user and the groups of the launcher's Job, to which the files belong. It left them open where the cluster chooses them.
+/// The user and the groups of the launcher's Job, which own the files. They are unset if the cluster chooses them.
 fn security(job: Option<&PodSecurityContext>) -> PodSecurityContext {
     pod_security(job.map_or([Some(USER); 3], |it| [it.run_as_user, it.run_as_group, it.fs_group]))
 }

@@ -1,4 +1,4 @@
-//! Where the results of a run lie, as its status says.
+//! Where the results of a run are stored, according to its status.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use kube::ResourceExt as _;
 
 use crate::{failure::Failure, follow::message_of};
 
-/// The results folder of a run that has ended, and what its launcher's pod was given.
+/// The results folder of a run that has ended, and the settings of its launcher's pod.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Source {
     /// The run and its UID.
@@ -22,22 +22,22 @@ pub(crate) struct Source {
     /// The claim, and the folder on it.
     pub(crate) claim: String,
     pub(crate) folder: String,
-    /// The launcher's image, and when it is pulled.
+    /// The launcher's image, and its pull policy.
     pub(crate) image: String,
     pub(crate) pull_policy: String,
-    /// The launcher's service account, where the run names one: the image may be pulled with its secrets.
+    /// The launcher's service account, if the run names one: its secrets may be needed to pull the image.
     pub(crate) service_account: Option<String>,
     pub(crate) node_selector: BTreeMap<String, String>,
     pub(crate) tolerations: Vec<Toleration>,
     /// The Job and the node of the attempt.
     pub(crate) job: String,
     pub(crate) node: String,
-    /// The files that the status lists, with their checksums. It may not list all.
+    /// The files that the status lists, with their checksums. The list may be incomplete.
     pub(crate) artifacts: Vec<ArtifactRef>,
 }
 
 impl Source {
-    /// Reads a run. `image`: the one of `--image`.
+    /// Reads a run. `image`: the value of `--image`.
     pub(crate) fn from_run(run: &BenchmarkRun, namespace: &str, image: Option<&str>) -> Result<Source, Failure> {
         let name = run.name_any();
         let status = run.status.as_ref().filter(|_| run.is_finished()).ok_or_else(|| {
@@ -64,7 +64,7 @@ impl Source {
             return Err(none(&format!("the launcher stored none; {why}")));
         }
         let attempt = stored_by(status).unwrap_or(last);
-        // A run that collects has the folder of another one.
+        // A run that collects results uses another run's folder.
         let collected = run.spec.execution.collect.as_ref().map(|it| &it.folder);
         let folder = collected.unwrap_or(&attempt.job_name);
         if !is_folder(folder) {
@@ -102,8 +102,8 @@ fn no_folder(name: &str, folder: &str) -> Failure {
     Failure::error(format!("{name} has no results folder: it names {}, which is no name of a folder", quoted(folder)))
 }
 
-/// Says where the results are that lie in a bucket, and how to copy them: this machine has another way to it than the cluster, and
-/// credentials of its own.
+/// Describes results that are stored in a bucket, and how to copy them. This machine reaches the bucket by another route than the cluster,
+/// with its own credentials.
 fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, last: &Attempt) -> Failure {
     let prefix = s3.prefix.as_ref().map_or_else(String::new, |it| format!("{it}/"));
     let base = format!("s3://{}/{prefix}{namespace}", s3.bucket);
@@ -126,7 +126,7 @@ fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, 
     ))
 }
 
-/// The attempt whose folder it is: an attempt may report the result of an earlier one that had ended.
+/// The attempt that owns the folder. An attempt may report the result of an earlier attempt that had ended.
 fn stored_by(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     let folder = status.artifacts.iter().find_map(|it| it.uri.strip_prefix("pvc://")?.split('/').nth(1))?;
     status.attempts.iter().find(|it| it.job_name == folder)

@@ -1,4 +1,4 @@
-//! [I/O] Waits until the pod that reads the claim runs, and says what it waits for.
+//! [I/O] Waits until the pod that reads the claim runs, and reports what it waits for.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use crate::{
 };
 
 pub(crate) const GET_POD: Right = Right::new("get", "", "pods", "view");
-/// How often the pod is looked at.
+/// How often to check the pod.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// With each how manieth look its events are read, which say why a volume is not mounted.
+/// Number of checks between two reads of the pod's events, which explain why a volume is not mounted.
 const LOOKS_PER_EVENTS: u32 = 10;
-/// After this many looks in a row without an answer the wait ends.
+/// Number of consecutive checks without an answer after which the wait ends.
 const MAX_SILENT: u32 = 5;
 
-/// How far a pod is.
+/// The progress of a pod.
 #[derive(Debug, PartialEq)]
 pub(super) enum State {
     Running,
-    /// It may start yet. What it waits for, where that is known.
+    /// It may still start. Contains what it waits for, if known.
     Waiting(Option<String>),
     /// It will not start.
     Failed(String),
@@ -65,7 +65,7 @@ pub(super) async fn wait(connection: &Connection, name: &str) -> Result<(), Fail
     }
 }
 
-/// The newest warning of a pod. Without the right to events there is none.
+/// The newest warning about a pod; `None` without the right to read events.
 async fn warning(connection: &Connection, name: &str) -> Option<String> {
     let events: Api<Event> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let selector = format!("involvedObject.kind=Pod,involvedObject.name={name},type=Warning");
@@ -77,7 +77,7 @@ async fn warning(connection: &Connection, name: &str) -> Option<String> {
     Some(format!("{}: {message}{remedy}", newest.reason.unwrap_or_default()))
 }
 
-/// Reads a pod.
+/// Derives the state of a pod.
 pub(super) fn state(pod: &Pod) -> State {
     let Some(status) = &pod.status else { return State::Waiting(None) };
     let container = status.container_statuses.iter().flatten().next();
@@ -114,7 +114,7 @@ pub(super) fn state(pod: &Pod) -> State {
     }))
 }
 
-/// Why a container has ended that should have waited.
+/// Why a container ended although it should have waited.
 fn end(container: Option<&ContainerStatus>, reason: Option<&str>, message: Option<&str>) -> String {
     let ended = container.and_then(|it| it.state.as_ref()?.terminated.as_ref());
     let said = ended.and_then(|it| it.message.as_deref()).map(one_line).unwrap_or_default();
@@ -129,7 +129,7 @@ fn end(container: Option<&ContainerStatus>, reason: Option<&str>, message: Optio
     }
 }
 
-/// What to do about words of the scheduler and of the kubelet that a user meets with claims.
+/// What to do about typical claim problems that the scheduler and the kubelet report.
 fn remedy(message: &str) -> &'static str {
     let has = |part: &str| message.contains(part);
     if has("ReadWriteOncePod") {

@@ -1,4 +1,4 @@
-//! What is read of a run, and the pod that is made of it.
+//! The source read from a run, and the pod that is built from it.
 
 use std::time::Duration;
 
@@ -173,7 +173,7 @@ fn the_pod_has_the_service_account_that_the_run_names_without_its_token() {
 
 #[test]
 fn the_users_of_the_pod_are_those_of_the_launchers_job() {
-    // As on OpenShift, which chooses them itself.
+    // As on OpenShift, where the cluster chooses user and groups.
     let job = pod::FromJob { security: Some(Default::default()), ..Default::default() };
     let pod = pod::build(&source(|_| {}), "chat-results-1", "", job, Duration::from_secs(600));
     let security = pod.spec.unwrap().security_context.unwrap();

@@ -1,5 +1,5 @@
-//! [I/O] The definitions of BenchmarkRun and BenchmarkSchedule, as the API server publishes them to everyone, against those of this
-//! release.
+//! [I/O] Compares the definitions of BenchmarkRun and BenchmarkSchedule, as the API server publishes them to everyone, with the definitions
+//! of this release.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::finding::Finding;
 use crate::{connection::Connection, failure::code_of};
 
 const SUBJECT: &str = "definition";
-/// The most fields that a line names.
+/// Maximum number of fields that a line names.
 const MAX_NAMED: usize = 4;
 
 pub(super) async fn check(connection: &Connection) -> Finding {
@@ -85,7 +85,7 @@ fn compare(theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Finding {
     }
 }
 
-/// The paths of all fields of a run, and of those of a schedule that are not of its runs.
+/// The paths of all fields of a run, and of the fields of a schedule outside its run template.
 fn fields(run: &Value, schedule: Option<Value>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     collect(run, "spec", &mut found);

@@ -1,16 +1,16 @@
-//! What a check found.
+//! The result of a check.
 
 use crate::failure;
 
-/// How a check came out.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Ok,
-    /// Runs work, but something does not, or may not later.
+    /// Runs work, but something else does not, or may fail later.
     Warning,
     /// Runs do not work.
     Failed,
-    /// The user may not see it, or there was no answer.
+    /// The user may not read it, or there was no answer.
     Unknown,
 }
 
@@ -25,13 +25,13 @@ impl State {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) state: State,
-    /// What was looked at.
+    /// The checked object.
     pub(super) subject: &'static str,
-    /// What is there, and what to do about it.
+    /// What was found, and what to do about it.
     pub(super) text: String,
 }
 
@@ -48,7 +48,7 @@ impl Finding {
         Finding { state: State::Failed, subject, text: text.into() }
     }
 
-    /// A check that a refusal or an error prevented. `what`: a right, such as `list deployments.apps in all namespaces`.
+    /// A check that failed because of a refusal or an error. `what`: a right, such as `list deployments.apps in all namespaces`.
     pub(super) fn not_checked(subject: &'static str, what: &str, error: &kube::Error) -> Finding {
         let why = match failure::code_of(error) {
             Some(403) => format!("you may not {what}; ask an administrator to run this command"),

@@ -1,4 +1,4 @@
-//! [I/O] Checks what runs need, with the rights of the user and without creating anything.
+//! [I/O] Checks the needs of runs, with the user's rights and without creating anything.
 
 mod definition;
 mod finding;
@@ -15,7 +15,7 @@ pub(crate) use finding::{Finding, State};
 
 use crate::connection::Connection;
 
-/// Runs all checks. If the API server does not answer, there is only that.
+/// Runs all checks. If the API server does not answer, returns only that finding.
 pub(crate) async fn examine(connection: &Connection) -> Vec<Finding> {
     let mut findings = server::check(connection).await;
     if findings.iter().any(|it| it.state == State::Failed && it.subject == server::SUBJECT) {
@@ -28,7 +28,7 @@ pub(crate) async fn examine(connection: &Connection) -> Vec<Finding> {
     findings
 }
 
-/// A line for each finding.
+/// One line per finding.
 pub(crate) fn text(findings: &[Finding]) -> String {
     let width = findings.iter().map(|it| it.subject.len()).max().unwrap_or_default();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! [I/O] The operator's Deployment, the image that it gives launchers, and the policy that the chart installs.
+//! [I/O] The operator's Deployment, the image that it uses for launchers, and the policies that the chart installs.
 
 use k8s_openapi::api::{
     admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding},
@@ -16,10 +16,10 @@ const LIMITS: &str = "admission limits";
 /// The labels that the chart gives the Deployment.
 const LABELS: &str = "app.kubernetes.io/name=benchwright,app.kubernetes.io/component=operator";
 const CHART: &str = "app.kubernetes.io/part-of=benchwright";
-/// The ends of the names of the policies for runs and for schedules.
+/// Suffix of the names of the policies for runs and for schedules.
 const OF_RUNS: &str = "-secret-access";
 const OF_SCHEDULES: &str = "-schedule-secret-access";
-/// The end of the name of the policy for the limits of both.
+/// Suffix of the name of the policy that limits both.
 const OF_LIMITS: &str = "-policy";
 const IMAGE_FLAG: &str = "--launcher-image=";
 const NAMESPACE_FLAG: &str = "--watch-namespace=";
@@ -81,7 +81,7 @@ fn judge(found: &[Deployment], namespace: &str) -> Vec<Finding> {
     vec![operator, image]
 }
 
-/// Whether an operator looks after a namespace: without the flag after all.
+/// Whether an operator watches a namespace. Without the flag it watches all.
 fn watches(deployment: &Deployment, namespace: &str) -> bool {
     let mut named = flags(deployment).filter_map(|it| it.strip_prefix(NAMESPACE_FLAG)).peekable();
     named.peek().is_none() || named.any(|it| it == namespace)
@@ -92,7 +92,7 @@ fn flags(deployment: &Deployment) -> impl Iterator<Item = &str> {
     containers.flat_map(|it| it.args.iter().flatten()).map(String::as_str)
 }
 
-/// Whether the image has neither digest nor tag, or the tag `latest`. A colon before the last `/` is that of a port.
+/// Whether the image has neither digest nor tag, or the tag `latest`. A colon before the last `/` belongs to a port.
 fn is_floating(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or_default();
     !name.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
@@ -118,7 +118,7 @@ async fn policies(connection: &Connection) -> Vec<Finding> {
     }
 }
 
-/// The chart installs a policy for runs and a policy for schedules. A policy has effect only with a binding that denies.
+/// Checks the chart's policies, one for runs and one for schedules. A policy has an effect only with a binding that denies.
 fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
     let of_schedules = policies.iter().find(|it| it.ends_with(OF_SCHEDULES));
     let of_runs = policies.iter().find(|it| it.ends_with(OF_RUNS) && !it.ends_with(OF_SCHEDULES));
@@ -156,7 +156,7 @@ fn without_effect(subject: &'static str, name: &str, bindings: &[ValidatingAdmis
     (!denies).then(|| Finding::warning(subject, format!("{name} {text}")))
 }
 
-/// The operator judges each run as well, so that a cluster without this policy loses time and no protection.
+/// Checks the policy with the limits. The operator also checks each run, so a cluster without this policy loses time but no protection.
 fn judge_limits(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
     let Some(name) = policies.iter().find(|it| it.ends_with(OF_LIMITS)) else {
         return Finding::warning(

@@ -1,4 +1,4 @@
-//! [I/O] What the user may do in the namespace, as the API server answers by SelfSubjectAccessReview.
+//! [I/O] The user's rights in the namespace, as the API server reports them in SelfSubjectAccessReviews.
 
 use futures::future::join_all;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
@@ -14,14 +14,14 @@ use crate::{
 };
 
 const SUBJECT: &str = "rights";
-/// What a command needs.
+/// The rights that a command needs.
 struct Need {
-    /// As a sentence begins with it.
+    /// The commands, as the beginning of a sentence.
     commands: &'static str,
     rights: &'static [Right],
-    /// Of Kubernetes from 1.35 on; until then nobody needs them.
+    /// Rights that Kubernetes requires from 1.35 on. Earlier versions do not need them.
     later: &'static [Right],
-    /// How a lack of them counts.
+    /// The outcome of the check if rights are missing.
     lack: State,
 }
 

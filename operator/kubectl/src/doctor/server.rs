@@ -16,7 +16,7 @@ const CLOCK: &str = "clock";
 const NAMESPACE: &str = "namespace";
 /// The oldest minor version of Kubernetes 1.
 const MIN_MINOR: u32 = 33;
-/// From here on the clocks differ: a `Date` has whole seconds, and the way takes time.
+/// A larger difference means that the clocks differ: a `Date` has whole seconds, and the answer takes time.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
 const POD_SECURITY: &str = "pod-security.kubernetes.io/enforce";
 
@@ -60,7 +60,7 @@ fn clock(date: Option<&str>, now: Timestamp) -> Finding {
         return Finding { state: super::State::Unknown, subject: CLOCK, text: text.into() };
     };
     let ahead = now.duration_since(theirs.timestamp());
-    // The time was cut to whole seconds: half of one is expected.
+    // The server truncated its time to whole seconds, so half a second is the expected difference.
     let skew = (ahead - SignedDuration::from_millis(500)).abs();
     if skew <= MAX_SKEW {
         return Finding::ok(CLOCK, "this machine and the API server agree to 10 s");

@@ -1,4 +1,4 @@
-//! [I/O] The launcher's `/metrics`, by a port-forward: where the caller has the right to one, and the pod runs.
+//! [I/O] The launcher's `/metrics`, through a port-forward, if the user has the right to one and the pod runs.
 
 use std::time::Duration;
 
@@ -19,22 +19,22 @@ use crate::{
     failure::{Right, code_of, unreachable},
 };
 
-/// How long one answer may take.
+/// Time limit of a read.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The longest page that is read: the launcher's has 3 KiB.
+/// Maximum bytes of a page. The launcher's page has 3 KiB.
 const MAX_PAGE: usize = 256 * 1024;
-/// After this many failures in a row the pod is not asked again.
+/// Number of consecutive failures after which the pod is not read again.
 const MAX_FAILURES: u32 = 3;
-/// What a port-forward needs. It begins with a GET, for which Kubernetes up to 1.34 asks this right alone.
+/// The right that a port-forward needs. A port-forward begins with a GET, for which Kubernetes up to 1.34 requires only this right.
 pub(crate) const PORT_FORWARD: Right = Right::new("get", "", "pods/portforward", "edit");
 
-/// What a look at the launcher gave.
+/// The result of a read.
 pub(super) enum Scrape {
-    /// A line.
+    /// A progress line.
     Progress(String),
-    /// No load yet, or a failure that may pass.
+    /// No load yet, or a transient failure.
     Nothing,
-    /// The launcher is not asked again; why.
+    /// The launcher is not read again; contains the reason.
     GaveUp(String),
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Live<'a> {
     connection: &'a Connection,
     /// The pod that measures.
     pod: Option<String>,
-    /// The pod that is not asked again.
+    /// The pod that is not read again.
     given_up: Option<String>,
     failures: u32,
     pace: Pace,
@@ -54,7 +54,7 @@ impl<'a> Live<'a> {
         Live { connection, pod: None, given_up: None, failures: 0, pace: Pace::default() }
     }
 
-    /// Notes which pod measures.
+    /// Records which pod measures.
     pub(super) fn look_at(&mut self, run: &BenchmarkRun) {
         let attempt = run.status.as_ref().and_then(|it| it.attempts.last());
         let pod = attempt.map(|it| it.pod_name.clone()).filter(|it| !it.is_empty() && is_measuring(run));
@@ -63,12 +63,12 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Whether there is a pod to ask.
+    /// Whether there is a pod to read.
     pub(super) fn is_wanted(&self) -> bool {
         self.pod.is_some() && self.pod != self.given_up
     }
 
-    /// Asks the pod once.
+    /// Reads the pod once.
     pub(super) async fn scrape(&mut self) -> Scrape {
         let Some(pod) = self.pod.clone() else { return Scrape::Nothing };
         let page = match timeout(LIMIT, page(self.connection, &pod)).await {
@@ -94,7 +94,7 @@ impl<'a> Live<'a> {
 }
 
 struct Error {
-    /// Another try would give the same.
+    /// Whether another try would fail in the same way.
     lasting: bool,
     message: String,
 }
@@ -126,7 +126,7 @@ async fn page(connection: &Connection, pod: &str) -> Result<String, Error> {
             let body = Limited::new(answer.into_body(), MAX_PAGE).collect().await.map_err(passing)?;
             String::from_utf8(body.to_bytes().into()).map_err(passing)
         };
-        // The answer ends before the connection does.
+        // The answer ends before the connection closes.
         tokio::select! {
             answer = answer => answer,
             Err(error) = serve => Err(passing(error)),

@@ -1,11 +1,11 @@
-//! The launcher's `/metrics` as a line of progress. docs/operator.md has the metrics.
+//! Formats the launcher's `/metrics` as a progress line. docs/operator.md lists the metrics.
 
 use std::time::Duration;
 
 use crds::{figure::rate_text, units::Span, wording::one_line};
 use tokio::time::Instant;
 
-/// What the launcher counts.
+/// The launcher's counters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counters {
     sent: f64,
@@ -19,7 +19,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Reads a page; `None` before the load.
+    /// Parses a page; `None` before the load.
     pub(super) fn read(page: &str) -> Option<Counters> {
         let mut counters = Counters::default();
         let mut loaded = false;
@@ -54,14 +54,14 @@ fn label(labels: &str) -> Option<String> {
     Some(one_line(&value.replace("\\\"", "\"").replace(r"\n", " ").replace(r"\\", "\\")))
 }
 
-/// The rate between two looks.
+/// The rate between two reads.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     last: Option<(Instant, f64)>,
 }
 
 impl Pace {
-    /// The line for these counters. Counters begin anew with each load of a search.
+    /// The line for these counters. Counters restart with each load of a search.
     pub(super) fn line(&mut self, now: &Counters, at: Instant) -> String {
         let since = self.last.replace((at, now.sent)).filter(|(_, sent)| *sent <= now.sent);
         let rate = since.and_then(|(then, sent)| {

@@ -1,4 +1,4 @@
-//! [I/O] Follows a run until it has ended: a line for each change, and a line of the launcher's progress while it measures.
+//! [I/O] Follows a run until it has ended: one line per change, and a progress line of the launcher while it measures.
 
 mod live;
 mod metrics;
@@ -30,17 +30,17 @@ use crate::{
 pub(crate) use live::PORT_FORWARD;
 use live::{Live, Scrape};
 
-/// Seconds after which the API server ends the watch, and it is requested again. kube notices within five seconds more that a
-/// connection died.
+/// Seconds after which the API server ends the watch and the client requests it again. kube notices a dead connection within five more
+/// seconds.
 const WATCH_SECONDS: u32 = 60;
-/// How often the launcher is asked for its progress, where a terminal shows it, and where each answer becomes a line of a log.
+/// How often the launcher's progress is read: if a terminal shows it, and if each answer becomes a line in a log.
 const TERMINAL_INTERVAL: Duration = Duration::from_secs(2);
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(crate) const LIST_RUNS: Right = Right::new("list", GROUP, "benchmarkruns", "view");
 pub(crate) const WATCH_RUNS: Right = Right::new("watch", GROUP, "benchmarkruns", "view");
 
-/// Waits for the end of a run, and returns it. `uid`: the run that is meant, where another one could take its name.
+/// Waits for the end of a run, and returns it. `uid`: the UID of the run, in case another run takes its name.
 pub(crate) async fn follow(
     connection: &Connection,
     name: &str,
@@ -146,7 +146,7 @@ async fn watch(
     }
 }
 
-/// Whether the operator cannot begin this generation of the run: then it sets no phase.
+/// Whether the operator cannot begin this generation of the run. It then sets no phase.
 fn is_left_alone(run: &BenchmarkRun) -> bool {
     let Some(status) = run.status.as_ref().filter(|it| it.phase.is_none()) else { return false };
     let generation = run.metadata.generation.unwrap_or_default();
@@ -154,7 +154,7 @@ fn is_left_alone(run: &BenchmarkRun) -> bool {
     status.conditions.iter().any(|it| it.kind == "Stalled" && is_current(it))
 }
 
-/// Phase and message, as `kubectl describe` has them.
+/// Phase and message, as `kubectl describe` shows them.
 pub(crate) fn described(run: &BenchmarkRun) -> String {
     let status = run.status.as_ref();
     let message = message_of(run);
@@ -169,7 +169,7 @@ pub(crate) fn described(run: &BenchmarkRun) -> String {
     format!("{}: {}/{reason}{attempt}{separator}{message}", run.name_any(), phase.name())
 }
 
-/// The sentence that says why the run is where it is.
+/// The sentence that explains the run's state.
 pub(crate) fn message_of(run: &BenchmarkRun) -> String {
     let conditions = run.status.iter().flat_map(|it| &it.conditions);
     let ready = conditions.into_iter().find(|it| it.kind == "Ready");
@@ -195,7 +195,7 @@ fn missing(connection: &Connection, name: &str, known: bool) -> Failure {
     ))
 }
 
-/// The failure of a watch that another try would not mend.
+/// The failure of a watch that a retry would not fix.
 fn for_good(connection: &Connection, name: &str, error: &watcher::Error) -> Option<Failure> {
     let (error, right) = match error {
         watcher::Error::InitialListFailed(error) => (error, LIST_RUNS),

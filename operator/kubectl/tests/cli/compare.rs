@@ -1,4 +1,4 @@
-//! `compare`: the rules of `benchwright compare`, with reports that lie on claims.
+//! `compare`: the rules of `benchwright compare`, with reports that are stored on claims.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use crate::{
     server::{Sent, Server},
 };
 
-/// The report of a run of one stage.
+/// The report of a run with one stage.
 const REPORT: &str = include_str!("../../../../launcher/page/fixtures/report.json");
 const NAMED: [&str; 2] = ["--figure", "tpot.mean"];
 
-/// That report as another run would have it, with this mean of TPOT and an interval of a percent about it.
+/// The same report for another run, with this mean TPOT and an interval of one percent around it.
 fn report(run: &str, tpot: f64) -> String {
     let mut report: Value = serde_json::from_str(REPORT).unwrap();
     report["run"]["uid"] = run.into();
@@ -23,7 +23,7 @@ fn report(run: &str, tpot: f64) -> String {
     report.to_string()
 }
 
-/// Stores a run that has ended, with this report on the claim.
+/// Stores a run that has ended, with this report on its claim.
 fn store(server: &Server, name: &str, report: &str) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("report.json"), report).unwrap();
@@ -35,7 +35,7 @@ fn store(server: &Server, name: &str, report: &str) {
     server.set_exec_of(&format!("{name}-results-"), vec![Sent::Stdout(stream), Sent::End(None)]);
 }
 
-/// A server with the runs before, equal and slower.
+/// A server with the runs `before`, `equal` and `slower`.
 async fn runs() -> (Server, Plugin) {
     let (server, plugin) = scene().await;
     for (name, tpot) in [("before", 10.0), ("equal", 10.05), ("slower", 11.0)] {
@@ -44,7 +44,7 @@ async fn runs() -> (Server, Plugin) {
     (server, plugin)
 }
 
-/// Asserts an exit code and a part of what is said, and that no pod and no file is left.
+/// Asserts an exit code and part of the output, and that no pod and no file remains.
 async fn assert_compares(server: &Server, plugin: &Plugin, arguments: &[&str], code: i32, part: &str) {
     let done = plugin.run(&[&["compare"], arguments].concat()).await;
     assert_eq!(done.code, Some(code), "{arguments:?}: {done:?}");
@@ -66,7 +66,7 @@ async fn runs_of_the_cluster_are_compared_as_folders_are() {
     assert_compares(&server, &plugin, &["before", "equal", "slower"], 0, "C against A").await;
     let asked = server.requests("GET /api/v1/namespaces/bench/pods/before-results-");
     assert!(!asked.is_empty());
-    // Nothing but the report is asked for.
+    // Only the report is requested.
     assert!(server.has_requested("command=--file&command=report.json"));
 }
 

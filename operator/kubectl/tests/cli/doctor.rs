@@ -24,7 +24,7 @@ fn binding(policy: &str, action: &str) -> Value {
     json!({"metadata": {"name": policy}, "spec": {"policyName": policy, "validationActions": [action]}})
 }
 
-/// A cluster in which everything is as it should be, and the plugin.
+/// A cluster without any problem, and the plugin.
 async fn healthy() -> (Server, Plugin) {
     let server = Server::start().await;
     server.set_object(
@@ -70,7 +70,7 @@ async fn healthy() -> (Server, Plugin) {
     (server, plugin)
 }
 
-/// Asserts the exit code of `doctor`, and that it has these lines.
+/// Asserts the exit code of `doctor`, and that its output contains these lines.
 async fn assert_lines(plugin: &Plugin, code: i32, lines: &[&str]) -> Done {
     let done = plugin.run(&["doctor"]).await;
     assert_eq!((done.code, done.stderr.as_str()), (Some(code), ""), "{done:?}");
@@ -108,7 +108,7 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
     for line in done.stdout.lines().filter(|it| !it.contains(version)) {
         assert!(docs.contains(line), "docs/kubectl.md has no line {line:?}");
     }
-    // Nothing is created but questions.
+    // Nothing is created except access reviews.
     let created = server.requests("POST ");
     assert_eq!(created.len(), server.requests(REVIEWS).len());
 }

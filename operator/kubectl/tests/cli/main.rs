@@ -1,4 +1,4 @@
-//! The plugin as a process, against an API server of our own on a real socket.
+//! The plugin as a process, against a fake API server on a real socket.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

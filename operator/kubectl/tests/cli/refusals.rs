@@ -1,8 +1,8 @@
-//! What cannot be done, and what the message says.
+//! Refused actions, and their messages.
 
 use crate::{plugin::Plugin, runs::FILE, server::Server};
 
-/// Runs `run run.yaml` and asserts its exit code, and parts of its message.
+/// Runs `run run.yaml` and asserts its exit code and parts of its message.
 async fn assert_refused(plugin: &Plugin, parts: &[&str]) {
     let file = plugin.file("run.yaml", FILE);
     let done = plugin.run(&["run", &file]).await;

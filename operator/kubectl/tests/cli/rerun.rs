@@ -1,4 +1,4 @@
-//! `rerun`: what is created.
+//! `rerun`: the created run.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `results`: the folder comes whole or not at all, and the pod is always deleted.
+//! `results`: the folder is complete or absent, and the pod is always deleted.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Stdio};
 
@@ -27,7 +27,7 @@ pub async fn scene() -> (Server, Plugin) {
     (server, plugin)
 }
 
-/// Stores the run, whose status lists the files of `folder`.
+/// Stores the run with a status that lists the files of `folder`.
 fn store(server: &Server, change: impl FnOnce(&mut Value)) {
     store_as(server, "chat", change);
 }
@@ -92,7 +92,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|it| (it.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&it).unwrap())).collect()
 }
 
-/// Asserts that a command ended with a code and a message, and left neither pod nor folder, nor a part of one.
+/// Asserts that a command ended with a code and a message, and left no pod, no folder and no partial folder.
 fn assert_nothing_left(server: &Server, plugin: &Plugin, done: &Done, code: i32, part: &str) {
     assert_eq!(done.code, Some(code), "{done:?}");
     assert!(done.stderr.contains(part), "{part:?} is not in {}", done.stderr);
@@ -125,7 +125,7 @@ async fn the_folder_comes_as_it_was_and_the_pod_goes() {
     assert_eq!(pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"], "results");
     let preferred = &pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0];
     assert_eq!(preferred["preference"]["matchFields"][0]["values"], json!(["node-1"]));
-    // An empty folder may be there already.
+    // An empty folder may already exist.
     fs::create_dir(plugin.path("empty")).unwrap();
     let done = plugin.run(&["results", "chat", "empty/", "--image", "other:2", "--timeout", "90s"]).await;
     assert_eq!((done.code, files(&plugin.path("empty"))), (Some(0), sent), "{done:?}");
@@ -173,7 +173,7 @@ async fn a_stream_that_is_not_whole_leaves_nothing() {
             vec![Sent::Stderr("benchwright: cannot read /results\n".into()), Sent::End(Some("exit code 10".into()))],
             "`benchwright archive` failed: exit code 10: benchwright: cannot read /results",
         ),
-        // As the launcher's image says it.
+        // In the words of the launcher's image.
         (
             vec![
                 Sent::Stderr(format!("benchwright: {}\n", archive::ArchiveError::Empty("/results".into()))),
@@ -256,7 +256,7 @@ async fn the_time_limit_counts_the_start_of_the_pod() {
     assert_nothing_left(&server, &plugin, &done, 124, "were not copied within --timeout 1s");
     let said = "waits: Unschedulable: 1 node(s) had volume node affinity conflict; the volume of the claim is on a node that is gone";
     assert!(done.stderr.contains(said), "{}", done.stderr);
-    // The API server may have made the pod although it did not answer.
+    // The API server may have created the pod although it did not answer.
     server.hold("create", "/pods");
     let done = plugin.run(&["results", "chat", "out", "--timeout", "1s"]).await;
     assert_nothing_left(&server, &plugin, &done, 124, "were not copied");
@@ -347,7 +347,7 @@ async fn rights_that_are_missing_are_named() {
     assert_fails(&server, &plugin, &[], "you may not create pods in namespace bench; ask for the role edit").await;
     let (server, plugin) = scene().await;
     server.set_exec(vec![Sent::Stdout(folder().1), Sent::End(None)]);
-    // Without these two rights the pod itself shows what is wrong.
+    // Without these two rights the pod itself reveals the problem.
     server.deny("get", "/persistentvolumeclaims/results");
     server.deny("list", "/pods");
     let name = server.requests(POD_CREATION);

@@ -1,4 +1,4 @@
-//! BenchmarkRuns as the operator leaves them.
+//! BenchmarkRuns in the states that the operator writes.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ pub fn ended(outcome: &str, reason: &str) -> Value {
     status
 }
 
-/// The objectives of that status, as a spec has them.
+/// The objectives of that status, as in a spec.
 pub fn objectives() -> Value {
     json!({"objectives": [
         {"name": "ttft", "metric": "ttft", "stat": "p99", "stage": "*", "max": "40ms"},

@@ -1,4 +1,4 @@
-//! An API server on a real socket: BenchmarkRuns with lists and watches, logs, and port-forwards to a launcher of our own.
+//! An API server on a real socket: BenchmarkRuns with lists and watches, logs, and port-forwards to a fake launcher.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -47,37 +47,37 @@ struct Data {
     changes: Vec<Value>,
     /// `VERB path?query` and the body of each request.
     requests: Vec<(String, Value)>,
-    /// Paths or ends of paths that are answered with 403, each with its verb.
+    /// Paths, or ends of paths, that are answered with 403, each with its verb.
     denied: BTreeSet<(String, String)>,
-    /// The same of requests that are never answered.
+    /// The same for requests that are never answered.
     held: BTreeSet<(String, String)>,
-    /// The answer to the next creation, in place of the creation.
+    /// The answer to the next creation, which is then not carried out.
     refusal: Option<Value>,
     logs: BTreeMap<String, String>,
-    /// What the launcher's `/metrics` shows.
+    /// The content of the launcher's `/metrics`.
     metrics: String,
-    /// Other objects than runs, by their path.
+    /// Objects other than runs, by path.
     objects: BTreeMap<String, Value>,
-    /// The status of a pod from its creation on.
+    /// The status that a pod gets when it is created.
     pod_status: Value,
-    /// What an exec sends.
+    /// The messages that an exec sends.
     exec: Vec<Sent>,
-    /// The same in the pods whose names begin so.
+    /// The same for pods with this name prefix.
     exec_of: BTreeMap<String, Vec<Sent>>,
-    /// The verb and the resource of rights that a review denies.
+    /// The verb and the resource of rights that an access review denies.
     lacking: BTreeSet<(String, String)>,
 }
 
-/// What the kubelet sends in an exec.
+/// A message from the kubelet during an exec.
 #[derive(Clone, Debug)]
 pub enum Sent {
     Stdout(Vec<u8>),
     Stderr(String),
-    /// The status of the command: none for success.
+    /// The status of the command; `None` for success.
     End(Option<String>),
-    /// Nothing more, and the connection stays.
+    /// Nothing more, but the connection stays open.
     Silence,
-    /// The end of the connection without a word.
+    /// The connection closes without a message.
     Break,
 }
 
@@ -117,12 +117,12 @@ impl Server {
         self.world.change("DELETED", run);
     }
 
-    /// Refuses a verb on a path that ends so.
+    /// Refuses a verb on paths with this ending.
     pub fn deny(&self, verb: &str, path: &str) {
         self.data().denied.insert((verb.to_owned(), path.to_owned()));
     }
 
-    /// Never answers a verb on a path that ends so.
+    /// Never answers a verb on paths with this ending.
     pub fn hold(&self, verb: &str, path: &str) {
         self.data().held.insert((verb.to_owned(), path.to_owned()));
     }
@@ -137,7 +137,7 @@ impl Server {
         self.data().refusal = Some(failure(code, reason, message));
     }
 
-    /// Answers the next creation as a cluster that does not have the namespace.
+    /// Answers the next creation like a cluster without the namespace.
     pub fn refuse_namespace(&self) {
         let mut status = failure(404, "NotFound", "namespaces \"bench\" not found");
         status["details"] = json!({"name": "bench", "kind": "namespaces"});
@@ -148,32 +148,32 @@ impl Server {
         self.data().logs.insert(pod.to_owned(), text.to_owned());
     }
 
-    /// Stores an object that is no run, under its path.
+    /// Stores an object that is not a run, under its path.
     pub fn set_object(&self, path: &str, object: Value) {
         self.data().objects.insert(path.to_owned(), object);
     }
 
-    /// Gives each pod that is created this status.
+    /// Gives each new pod this status.
     pub fn set_pod_status(&self, status: Value) {
         self.data().pod_status = status;
     }
 
-    /// Answers a review of this right with no.
+    /// Denies this right in access reviews.
     pub fn take_right(&self, verb: &str, resource: &str) {
         self.data().lacking.insert((verb.to_owned(), resource.to_owned()));
     }
 
-    /// What the next execs send.
+    /// Sets the messages that the next execs send.
     pub fn set_exec(&self, sent: Vec<Sent>) {
         self.data().exec = sent;
     }
 
-    /// What the next execs in pods send whose names begin so.
+    /// Sets the messages that the next execs send in pods with this name prefix.
     pub fn set_exec_of(&self, start: &str, sent: Vec<Sent>) {
         self.data().exec_of.insert(start.to_owned(), sent);
     }
 
-    /// The pods that are there.
+    /// The existing pods.
     pub fn pods(&self) -> Vec<Value> {
         let data = self.data();
         data.objects.iter().filter(|(path, _)| path.starts_with(PODS)).map(|(_, it)| it.clone()).collect()
@@ -183,18 +183,18 @@ impl Server {
         page.clone_into(&mut self.data().metrics);
     }
 
-    /// The bodies of all requests that begin so.
+    /// The bodies of all requests with this prefix.
     pub fn requests(&self, start: &str) -> Vec<Value> {
         let data = self.data();
         data.requests.iter().filter(|(it, _)| it.starts_with(start)).map(|(_, body)| body.clone()).collect()
     }
 
-    /// Whether a request has come whose verb, path and query hold this.
+    /// Whether a request has arrived with this text in its verb, path and query.
     pub fn has_requested(&self, part: &str) -> bool {
         self.data().requests.iter().any(|(it, _)| it.contains(part))
     }
 
-    /// Waits until a request that begins so has come.
+    /// Waits for a request with this prefix.
     pub async fn requested(&self, start: &str) {
         for _ in 0..6_000 {
             if !self.requests(start).is_empty() {
@@ -361,7 +361,7 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
     }
 }
 
-/// The answer that makes a WebSocket of a connection.
+/// The answer that switches a connection to WebSocket.
 fn switched(key: &[u8]) -> Response {
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
@@ -373,7 +373,7 @@ fn switched(key: &[u8]) -> Response {
         .unwrap()
 }
 
-/// A watch: the changes after a version, and then each as it comes.
+/// A watch: the changes after a version, and then each new change.
 fn changes_since(world: &Arc<World>, version: usize) -> Response {
     let receiver = world.version.subscribe();
     let state = (Arc::clone(world), receiver, version);
@@ -385,7 +385,7 @@ fn changes_since(world: &Arc<World>, version: usize) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(lines)).into_response()
 }
 
-/// The kubelet's end of an exec.
+/// The kubelet's side of an exec.
 async fn execute(socket: hyper::upgrade::Upgraded, sent: Vec<Sent>) {
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(socket), Role::Server, None).await;
     for part in sent {
@@ -417,7 +417,7 @@ async fn execute(socket: hyper::upgrade::Upgraded, sent: Vec<Sent>) {
     while let Some(Ok(_)) = socket.next().await {}
 }
 
-/// The kubelet's end of a port-forward, behind which a launcher answers one request.
+/// The kubelet's side of a port-forward, behind which a launcher answers one request.
 async fn forward(socket: hyper::upgrade::Upgraded, page: String) {
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(socket), Role::Server, None).await;
     let port = 8080_u16.to_le_bytes();

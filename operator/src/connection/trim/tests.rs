@@ -6,7 +6,7 @@ use super::*;
 const PODS: &str = "/api/v1/namespaces/bench/pods";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/benchmarkruns";
 
-/// The answer after it arrived in pieces of this size.
+/// Trims the answer, which arrives in pieces of this size.
 fn trimmed(path: &str, answer: &str, piece: usize) -> String {
     let mut trimmer = Trimmer::new(path);
     let pieces = answer.as_bytes().chunks(piece.max(1)).map(|it| trimmer.trim(it));
@@ -134,7 +134,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever the sizes of the pieces: the result is JSON, and without anything to cut the same JSON.
+    /// Whatever the piece sizes, the result is JSON. If nothing has to be trimmed, the JSON is unchanged.
     #[test]
     fn any_json_stays_json(value in json_value(), piece in 1_usize..50, pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };

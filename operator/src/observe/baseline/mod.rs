@@ -1,4 +1,4 @@
-//! [I/O] The earlier run that a run is compared with: where its report lies on the claim of the results.
+//! [I/O] The earlier run that serves as the baseline of a run: where its report is stored on the claim of the results.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ const REPORT: &str = "report.json";
 pub(super) struct Earlier {
     /// Its path in the pod of this run.
     pub(super) report: PathBuf,
-    /// The SHA-256 of its content in hex; `None`: the status of the earlier run has none.
+    /// The SHA-256 of the report's content in hex; `None`: the status of the earlier run has no hash.
     pub(super) sha256: Option<String>,
 }
 
@@ -79,9 +79,9 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
     }
 }
 
-/// The results folder of a run. It is the name of one of its Jobs, which this operator chose: the launcher only says of which
-/// one, because an attempt may report the result of an earlier one that had ended. The last one counts if it names none of them. A run
-/// that collects has the folder that its spec names.
+/// The results folder of a run. Its name is the name of one of the run's Jobs, which this operator chose. The launcher's artifact only
+/// selects the Job, because an attempt may report the result of an earlier attempt that had ended. If it selects no known Job, the last Job
+/// counts. A run that collects results has the folder named in its spec.
 fn stored_folder<'a>(run: &'a BenchmarkRun, status: &'a BenchmarkRunStatus) -> Option<&'a str> {
     let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
     stored.filter(|it| it.status == ConditionStatus::True)?;

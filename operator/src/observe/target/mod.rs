@@ -1,4 +1,4 @@
-//! [I/O] What the target of a run needs: the objects of its Gateway, and the pods that still load it.
+//! [I/O] The observations about a run's target: the objects of its Gateway, and the pods that still load it.
 
 pub mod gateway;
 mod objects;

@@ -1,5 +1,5 @@
-//! The parts of the Gateway API's objects that give a URL. All fields have defaults: a missing one is told by its name, and
-//! fields of other releases are not read.
+//! The parts of the Gateway API's objects that determine a URL. All fields have defaults: messages name a missing field, and fields of
+//! other releases are not read.
 
 use std::collections::BTreeMap;
 
@@ -155,7 +155,7 @@ pub(super) struct PoolSelector {
 }
 
 impl Pool {
-    /// The labels of its pods, as a list of pods wants them; empty: it has none.
+    /// The labels of its pods, as a label selector for a list request; empty: it has none.
     pub(super) fn selector(&self) -> String {
         let labels = self.spec.selector.match_labels.iter().map(|(key, value)| format!("{key}={value}"));
         labels.collect::<Vec<_>>().join(",")
@@ -193,7 +193,7 @@ pub(super) struct GrantTo {
 }
 
 impl Grant {
-    /// Whether it lets BenchmarkRuns of a namespace refer to a Gateway of its own one.
+    /// Whether the grant allows BenchmarkRuns of a namespace to refer to a Gateway in the grant's own namespace.
     pub(super) fn allows(&self, namespace: &str, gateway: &str) -> bool {
         let from = self.spec.from.iter().any(|it| {
             it.group == crds::benchmark_run::GROUP && it.kind == crds::benchmark_run::KIND && it.namespace == namespace
@@ -206,7 +206,7 @@ impl Grant {
     }
 }
 
-/// Whether a condition has a status.
+/// Whether the condition of this kind has this status.
 pub(super) fn has(conditions: &[Condition], kind: &str, status: &str) -> bool {
     conditions.iter().any(|it| it.kind == kind && it.status == status)
 }

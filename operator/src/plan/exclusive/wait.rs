@@ -9,8 +9,8 @@ use super::line::Busy;
 pub struct Wait {
     /// Who is in front of it.
     pub busy: Busy,
-    /// Whether the last message stays: a run of a long line is not rewritten whenever the line moves.
+    /// Whether to keep the last message: a long line would otherwise cause a status write per waiting run whenever it moves.
     pub keep_message: bool,
-    /// When to look again if nothing wakes it.
+    /// When to look again if nothing wakes the run.
     pub next_look: Duration,
 }

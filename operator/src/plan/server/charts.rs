@@ -1,4 +1,4 @@
-//! A server that llm-d's own charts start: its values in a ConfigMap, and the wait for its Gateway. The operator installs nothing.
+//! A server that llm-d's own charts start: the ConfigMap with its values, and the wait for its Gateway. The operator installs nothing.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::plan::{
 /// The longest time between two looks at the Gateway: no watch reports its changes.
 const SELDOM: Duration = Duration::from_secs(10);
 
-/// The ConfigMap with everything that llm-d is installed with.
+/// The ConfigMap with all files for the installation of llm-d.
 fn config_map(run: &BenchmarkRun, stack: &InferenceStack) -> ConfigMap {
     let data = StackFile::ALL.map(|it| (it.name().to_owned(), stack.text(it, &|file| print(run, stack, file))));
     ConfigMap {
@@ -40,7 +40,7 @@ fn print(run: &BenchmarkRun, stack: &InferenceStack, file: StackFile) -> String 
 }
 
 impl Decision<'_> {
-    /// llm-d as the run describes it; `None`: its charts do not start the server of the run.
+    /// The llm-d installation that the run describes; `None`: llm-d's charts do not start the run's server.
     fn stack(&self) -> Option<InferenceStack> {
         InferenceStack::new(&meta::identity(self.run, 1), &self.run.spec, self.turn.settings)
     }
@@ -50,10 +50,10 @@ impl Decision<'_> {
         self.stack().map_or(0, |_| self.effective.target.readiness.timeout_seconds)
     }
 
-    /// Completes a plan: the values are written before the run measures. They come last: a quota must not leave no room for what the run
-    /// needs.
+    /// Completes a plan: the values are written before the run measures. They are written last, so that a quota leaves room for the objects
+    /// that the run needs.
     pub(in crate::plan) fn with_chart_values(&self, mut plan: Plan) -> Plan {
-        // The input is read until the children of an attempt exist.
+        // The input is available until the children of an attempt exist.
         let goes_on = matches!(plan.status.phase, Some(Phase::Pending | Phase::Preparing | Phase::Starting));
         if goes_on
             && !plan.again
@@ -68,8 +68,8 @@ impl Decision<'_> {
         plan
     }
 
-    /// Waits until llm-d is installed and ready, or ends the run where it was not in time. `None`: the run does not wait for llm-d, or has
-    /// another problem.
+    /// Waits until llm-d is installed and ready, or ends the run if llm-d was not ready in time. `None`: the run does not wait for llm-d,
+    /// or has another problem.
     pub(in crate::plan) fn wait_for_llm_d(&self, error: &InputError) -> Option<Plan> {
         let stack = self.stack().filter(|_| error.reason == Reason::TargetNotFound)?;
         let limit = self.effective.target.readiness.timeout_seconds;

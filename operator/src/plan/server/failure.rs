@@ -1,18 +1,18 @@
-//! How a container of a server ended, in words: exit code or signal, memory, and its last lines.
+//! Describes how a container of a server ended: exit code or signal, memory, and its last lines.
 
 use crds::secrets::redact;
 
 use super::ServerPod;
 use crate::plan::{Ended, status::truncate};
 
-/// The longest part of the last words that a message repeats, in bytes. What comes last says most.
+/// Maximum bytes of the last output that a message repeats. The end of the output is the most informative part.
 const MAX_WORDS: usize = 700;
-/// A process that a signal ended has this exit code and its number.
+/// A process that a signal ended exits with this code plus the signal number.
 pub(in crate::plan) const SIGNALS: i32 = 128;
 /// The kubelet's reason for a container that exceeded its memory limit.
 const OOM: &str = "OOMKilled";
 
-/// One sentence and the last words.
+/// One sentence and the last output.
 pub(super) fn describe(pod: &ServerPod, ended: &Ended) -> String {
     let how = match (ended.reason.as_str(), ended.exit_code) {
         (OOM, _) => {
@@ -41,9 +41,9 @@ pub(in crate::plan) fn signal(number: i32) -> String {
     }
 }
 
-/// The end of what it printed, without what looks like a secret and without what a terminal would obey.
+/// The end of the output, without text that looks like a secret and without control characters for a terminal.
 fn last_words(text: &str) -> String {
-    // Before it is cut: half of a secret would not be found.
+    // Redact before cutting: half of a secret would not be found.
     let text = redact(text);
     let text: String = text.trim().chars().filter(|it| *it == '\n' || !it.is_control()).collect();
     if text.len() <= MAX_WORDS {
@@ -56,7 +56,7 @@ fn last_words(text: &str) -> String {
     format!("…{}", &text[start..])
 }
 
-/// The message as the status of the server keeps it.
+/// The message, truncated for the status of the server.
 pub(super) fn bounded(message: &str) -> String {
     truncate(message, crds::server_status::MAX_SERVER_FAILURE)
 }

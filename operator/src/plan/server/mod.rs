@@ -1,4 +1,4 @@
-//! The model server of a run, decided apart from its attempts: how far it is, how it failed, and when it has to go. Pure.
+//! The model server of a run, decided apart from its attempts: its progress, its failures, and its removal. Pure.
 
 mod charts;
 pub(in crate::plan) mod failure;

@@ -32,25 +32,26 @@ use crate::plan::{
 
 /// Name of the server's container.
 pub const CONTAINER: &str = "server";
-/// How long the engine has to end after it was asked to, in seconds.
+/// How long the engine may take to end after SIGTERM, in seconds.
 const GRACE_SECONDS: i64 = 30;
-/// How often a server that starts is asked whether it is ready, in seconds.
+/// How often a starting server is probed for readiness, in seconds.
 const STARTUP_PERIOD: i32 = 2;
-/// How often a server that was ready is asked, in seconds: the load is not to be disturbed.
+/// How often a server that was ready is probed, in seconds. Rare probes do not disturb the load.
 const READINESS_PERIOD: i32 = 10;
-/// How many of these answers may fail in a row: an engine under load answers late, and must keep its connections.
+/// How many of these probes may fail in a row. An engine under load answers late, and must keep its connections.
 const READINESS_FAILURES: i32 = 30;
-/// How long an answer to a probe may take, in seconds.
+/// Time limit of a probe, in seconds.
 const PROBE_TIMEOUT: i32 = 5;
-/// How much longer than the operator the kubelet waits for an engine to start, in seconds: the operator says why it ends it.
+/// How much longer than the operator the kubelet waits for an engine to start, in seconds. So the operator ends it first and reports the
+/// reason.
 const BACKSTOP_SECONDS: u32 = 120;
 
-/// The path that a server answers with 200 when it is ready.
+/// The path to which a server answers 200 when it is ready.
 pub fn probe_path(engine: ServerEngine) -> &'static str {
     engine.row().health_path
 }
 
-/// How many Services a server has: one for the load, and with several replicas one that leads to each of them.
+/// Number of Services of a server: one for the load, and with several replicas one per replica.
 pub fn services(effective: &EffectiveSpec) -> usize {
     let replicas = effective.target.server.as_ref().map_or(1, |it| it.replicas);
     if replicas > 1 { 2 } else { 1 }
@@ -88,8 +89,9 @@ pub fn build(
     all
 }
 
-/// Who may reach the pods of a server: everybody the API; launchers, and the pods of the server itself, also the log and all else.
-/// `is_governed`: a policy of the namespace restricts the ingress of these pods, and this one must not open the API to everybody.
+/// Who may reach the pods of a server. Everybody may reach the API. Launchers and the server's own pods may also reach the log and all
+/// other ports. `is_governed`: a policy of the namespace restricts the ingress of these pods, so this policy must not open the API to
+/// everybody.
 fn policy(run: &BenchmarkRun, names: &ServerNames, port: u16, is_governed: bool) -> NetworkPolicy {
     let own = meta::server_selector(run, names);
     let everybody =
@@ -109,7 +111,7 @@ fn policy(run: &BenchmarkRun, names: &ServerNames, port: u16, is_governed: bool)
     }
 }
 
-/// What the pods of a server are made of.
+/// The inputs for the pods of a server.
 struct Started<'a> {
     run: &'a BenchmarkRun,
     server: &'a Server,
@@ -189,7 +191,7 @@ impl Started<'_> {
                     let user = (settings.pod_security == PodSecurity::Restricted).then_some(USER);
                     pod_security([user; 3])
                 }
-                // The images of engines choose their user, which is root in most of them.
+                // The images of engines choose their user, and most choose root.
                 _ => PodSecurityContext {
                     seccomp_profile: Some(SeccompProfile {
                         type_: "RuntimeDefault".into(),
@@ -259,7 +261,7 @@ impl Started<'_> {
                     ..SecurityContext::default()
                 },
             }),
-            // The last lines of its log, which the operator has no right to read.
+            // Reports the last lines of the log, because the operator has no right to read the log.
             termination_message_policy: Some("FallbackToLogsOnError".into()),
             volume_mounts: Some(mounts).filter(|it| !it.is_empty()),
             ..Container::default()
@@ -267,7 +269,7 @@ impl Started<'_> {
     }
 }
 
-/// The kubelet ends a container that does not answer in time. The operator does so before, and says why.
+/// The kubelet ends a container that does not answer in time. The operator ends it earlier and reports the reason.
 fn startup_probe(engine: ServerEngine, port: u16, timeout_seconds: u32) -> Probe {
     let period = u32::try_from(STARTUP_PERIOD).unwrap_or(1);
     let tries = timeout_seconds.saturating_add(BACKSTOP_SECONDS).div_ceil(period);
@@ -291,7 +293,7 @@ fn probe(engine: ServerEngine, port: u16) -> HTTPGetAction {
 fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
     let mut all = wrapper::volumes(server);
     if !server.engine.is_own() {
-        // The processes of an engine share memory, of which a container has 64 MiB by default. It counts towards the limit of the memory.
+        // The processes of an engine share memory; a container has 64 MiB of it by default. It counts toward the memory limit.
         let memory = EmptyDirVolumeSource { medium: Some("Memory".into()), size_limit: None };
         all.push((
             Volume { name: "shm".into(), empty_dir: Some(memory), ..Volume::default() },

@@ -3,20 +3,20 @@
 use crds::BenchmarkRun;
 use kube::ResourceExt as _;
 
-/// What other runs have to do with a shared server.
+/// How other runs use a shared server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OtherUse {
     /// No other run has used it, or only runs that finished before.
     #[default]
     None,
-    /// A run uses it that has not finished.
+    /// A run that has not finished uses it.
     Now,
-    /// A run has used it that finished later, and decides. This outranks [`OtherUse::Now`]: only the run that finished last keeps looking.
+    /// A run that finished later has used it, and decides. This outranks [`OtherUse::Now`]: only the run that finished last keeps looking.
     Later,
 }
 
 impl OtherUse {
-    /// What a run has to do with the server `name` that `run` has used.
+    /// How the run `other` uses the server `name`, which `run` has used.
     pub fn from_runs(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
         let Some(status) = &other.status else { return OtherUse::None };
         let uses = status.server.as_ref().is_some_and(|it| it.name == name && it.gone_time.is_none());

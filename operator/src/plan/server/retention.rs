@@ -1,4 +1,4 @@
-//! How long a server outlives its run: spec.cleanup.server. One that runs share belongs to the run that finished last.
+//! How long a server outlives its run: spec.cleanup.server. For a shared server, the run that finished last decides.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use super::{StopServer, failure::bounded, other_use::OtherUse};
 use crate::plan::{Observed, Plan, Presence, What, finished::left, times::seconds_since};
 
-/// The next look while a server goes. A watch reports the end of its pods.
+/// The next look while a server is being removed. A watch reports the end of its pods.
 const SERVER_GOES: Duration = Duration::from_secs(60);
-/// How long a removal may take, in seconds. If it takes longer, the status says what is left, and the time between two looks grows up to
+/// How long a removal may take, in seconds. After that the status reports what is left, and the time between two looks grows up to
 /// [`LATER`].
 const LATE_SECONDS: u32 = 300;
-/// The start of the failure of a server that is not removed.
+/// The prefix of the failure message for a server that is not removed.
 const NOT_REMOVED: &str = "the server is not removed";
-/// The next look while another run uses a shared server, or where it cannot be read.
+/// The next look while another run uses a shared server, or while the server cannot be read.
 const LATER: Duration = Duration::from_secs(3_600);
 
 /// Whether a finished run may still have to remove its server.
@@ -28,34 +28,34 @@ pub fn keeps_server(run: &BenchmarkRun) -> bool {
     server_cleanup(&run.spec).is_some() && server.is_some_and(|it| it.gone_time.is_none() && it.left_time.is_none())
 }
 
-/// Whether the time has come to remove the server of a finished run.
+/// Whether the server of a finished run is due for removal.
 pub fn server_is_due(run: &BenchmarkRun, now: Timestamp) -> bool {
     let Some(status) = run.status.as_ref().filter(|_| run.is_finished() && keeps_server(run)) else { return false };
     let retention = server_cleanup(&run.spec).zip(status.completion_time);
     retention.is_some_and(|(retention, finished)| left(status, retention, finished, now).is_none())
 }
 
-/// Whether runs share the server of this one.
+/// Whether this run's server is shared between runs.
 pub fn is_shared(run: &BenchmarkRun) -> bool {
     managed_server(&run.spec).is_some_and(|it| it.lifecycle == Some(Lifecycle::Reuse))
 }
 
-/// The shared server that a finished run may remove in this turn. From before it looks for runs that use the server until the server is
-/// deleted, no run may begin to use it: see [`begins_to_share`].
+/// The shared server that a finished run may remove in this turn. The removal is locked: no run may begin to use the server between the
+/// search for its users and its deletion. See [`begins_to_share`].
 pub fn removes_shared(run: &BenchmarkRun, now: Timestamp) -> Option<&str> {
     let server = run.status.as_ref()?.server.as_ref()?;
     (is_shared(run) && server_is_due(run, now)).then_some(&server.name)
 }
 
-/// The shared server that a run begins to use with this new status. A run notes the server in its status before it looks at it. So it either
-/// is seen by the run that would remove the server, or finds what that run has left.
+/// The shared server that a run begins to use with this new status. A run notes the server in its status before it looks at the server. So
+/// either the run that would remove the server sees this run, or this run finds what is left after the removal.
 pub fn begins_to_share<'a>(run: &BenchmarkRun, after: &'a BenchmarkRunStatus) -> Option<&'a str> {
     let noted = after.server.as_ref().filter(|it| is_shared(run) && it.gone_time.is_none())?;
     let before = run.status.as_ref().and_then(|it| it.server.as_ref()).filter(|it| it.gone_time.is_none());
     before.is_none_or(|it| it.name != noted.name).then_some(&noted.name)
 }
 
-/// Removes the server of a finished run, or notes that it is gone. Returns when to look again.
+/// Removes the server of a finished run, or records that it is gone. Returns when to look again.
 pub(in crate::plan) fn remove(
     run: &BenchmarkRun,
     plan: &mut Plan,

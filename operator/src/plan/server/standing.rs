@@ -1,4 +1,4 @@
-//! How far a server is, and whether it has failed. It knows nothing of attempts.
+//! The progress and failures of a server. This module knows nothing about attempts.
 
 use crds::{Reason, ServerStatus};
 use jiff::Timestamp;
@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use super::{ServerPod, ServerState, failure::describe};
 use crate::plan::{Presence, times::seconds_since};
 
-/// How long a node may take to mount the volumes, before the status says that it has not.
+/// How long a node may take to mount the volumes before the status reports the delay.
 const MOUNT_SECONDS: u32 = 60;
-/// How long a node may fail to pull the image: a registry may be busy, but a name that is wrong stays wrong.
+/// How long image pulls may fail on a node. A registry may be busy, but a wrong name stays wrong.
 const PULL_SECONDS: u32 = 300;
-/// The kubelet's reason for a container that it starts again later.
+/// The kubelet's reason for a container that it will restart later.
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
 /// Why a server is not ready, or cannot be used.
@@ -22,33 +22,33 @@ pub struct Fault {
     pub message: String,
 }
 
-/// Where a server stands that a run needs.
+/// The state of a server that a run needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Its Deployment or a Service of it does not exist.
+    /// Its Deployment or one of its Services does not exist.
     Absent,
-    /// It is being deleted, or pods of an earlier one are.
+    /// It is being deleted, or the pods of an earlier server are.
     Going,
-    /// An object of its name belongs to somebody else.
+    /// An object with its name belongs to somebody else.
     Foreign,
-    /// It starts; what it waits for.
+    /// It starts; contains what it waits for.
     Starting(Fault),
-    /// It will not be ready.
+    /// It will not become ready.
     Failed(Fault),
     /// All replicas are ready.
     Ready,
 }
 
-/// A server, what exists of it, and how long it may take.
+/// A server, its observed state, and its time limits.
 pub(super) struct View<'a> {
     pub(super) status: &'a ServerStatus,
     pub(super) state: &'a ServerState,
-    /// Whether other runs use it as well.
+    /// Whether other runs also use it.
     pub(super) shared: bool,
     pub(super) image: &'a str,
-    /// The path of its probe.
+    /// The path of its readiness probe.
     pub(super) path: &'a str,
-    /// How many Services it has.
+    /// Number of its Services.
     pub(super) services: usize,
     /// Since when the run waits for it.
     pub(super) since: Timestamp,
@@ -60,7 +60,7 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Where it stands before the load.
+    /// The state before the load begins.
     pub(super) fn standing(&self) -> Standing {
         let state = self.state;
         match state.deployment {
@@ -92,7 +92,7 @@ impl View<'_> {
         }
     }
 
-    /// What has happened to a server that was ready, if it cannot be measured any more.
+    /// What happened to a server that was ready, if it can no longer be measured.
     pub(super) fn fault(&self) -> Option<Fault> {
         let (state, name) = (self.state, &self.status.name);
         self.status.ready_time?;
@@ -103,7 +103,7 @@ impl View<'_> {
             let message = format!("Deployment {name} of the server was deleted while the run needed it");
             return Some(Fault { reason: Reason::ServerDied, message });
         }
-        // Pods that came later are further replicas, or replace others.
+        // Pods that were created later are additional replicas, or replace other pods.
         let known = |it: &&ServerPod| it.created <= self.status.pods_time;
         for pod in state.pods.iter().filter(known) {
             if pod.state.deleting.is_some() || pod.disrupted.is_some() {
@@ -129,7 +129,7 @@ impl View<'_> {
         })
     }
 
-    /// Whether it was ready, nothing has happened to it since, and it is ready now.
+    /// Whether the server was ready, has had no fault since, and is ready now.
     pub(super) fn is_healthy(&self) -> bool {
         self.status.ready_time.is_some()
             && self.status.last_failure.is_empty()
@@ -137,18 +137,18 @@ impl View<'_> {
             && self.standing() == Standing::Ready
     }
 
-    /// The pods that count: those that an eviction left behind do not, and those of a shared server may be old.
+    /// The pods that count. Pods left behind by an eviction do not count, and pods of a shared server may be old.
     fn live(&self) -> impl Iterator<Item = &ServerPod> {
         self.state.staying().filter(|it| !it.over)
     }
 
-    /// How a container ended that was to become ready.
+    /// How a container ended before it became ready.
     fn ended_before_ready(&self) -> Option<Fault> {
         let pods = self.state.staying().filter(|it| !it.over || !self.shared);
         let waits = |it: &ServerPod| it.state.waiting.as_ref().is_some_and(|(reason, _)| reason == CRASH_LOOP);
         for pod in pods {
             let Some(ended) = &pod.ended else { continue };
-            // A shared server may have been started again long ago, and a server of an earlier attempt has its own count.
+            // A shared server may have been restarted long ago, and a server of an earlier attempt has its own restart count.
             let is_new = pod.restarts > self.status.restarts || !pod.state.running;
             if self.shared && pod.state.running && !waits(pod) || !is_new {
                 continue;
@@ -177,7 +177,7 @@ impl View<'_> {
             return fault(Reason::PodRefused, message);
         }
         let mut waiting: Vec<_> = self.live().filter(|it| !it.state.ready).collect();
-        // The one that is least far says most.
+        // The pod with the least progress is the most informative.
         waiting.sort_by_key(|it| (it.state.running, it.state.unschedulable.is_none(), it.state.waiting.is_none()));
         let Some(pod) = waiting.first() else {
             let message = format!("Deployment {name} creates its pods");
@@ -231,7 +231,7 @@ impl View<'_> {
         since.is_some_and(|it| seconds_since(it, self.now) > MOUNT_SECONDS)
     }
 
-    /// Why waiting any longer is no use, if that is so.
+    /// Why waiting longer is useless, if it is.
     fn too_late(&self, waits_for: &Fault) -> Option<Fault> {
         if let Some(fault) = self.hopeless_image(waits_for) {
             return Some(fault);

@@ -1,4 +1,4 @@
-//! The server of a run, as it was observed.
+//! The observed state of a run's server.
 
 use jiff::Timestamp;
 
@@ -9,13 +9,13 @@ use crate::plan::{Ended, PodState, Presence};
 pub struct ServerState {
     /// Its Deployment.
     pub deployment: Presence,
-    /// The UID of the Deployment, when it is the run's or shared.
+    /// The UID of the Deployment, if it belongs to the run or is shared.
     pub uid: Option<String>,
     /// Whether the Deployment is being deleted.
     pub deleting: bool,
-    /// Why the controller can create no pod, if that is so.
+    /// Why the controller can create no pod, if it cannot.
     pub refused: Option<String>,
-    /// The Services of the server that exist, and belong to it.
+    /// The existing Services that belong to the server.
     pub services: Vec<String>,
     /// Its pods.
     pub pods: Vec<ServerPod>,
@@ -24,7 +24,7 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// What is left of it, by kind and name; empty: nothing.
+    /// The remaining objects of the server, by kind and name; empty: none.
     pub fn left(&self, name: &str) -> Vec<String> {
         let deployment = (self.deployment == Presence::Ours).then(|| format!("Deployment {name}"));
         let services = self.services.iter().map(|it| format!("Service {it}"));
@@ -46,11 +46,11 @@ impl ServerState {
 /// A pod of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerPod {
-    /// What it has in common with the pod of a launcher.
+    /// The state that it shares with a launcher's pod.
     pub state: PodState,
     /// When the API server created it.
     pub created: Option<Timestamp>,
-    /// When it had a node.
+    /// When it was assigned to a node.
     pub scheduled: Option<Timestamp>,
     /// Since when its container runs, by the clock of its node.
     pub running_since: Option<Timestamp>,
@@ -58,9 +58,9 @@ pub struct ServerPod {
     pub restarts: u32,
     /// How its container ended last; `None`: it never has.
     pub ended: Option<Ended>,
-    /// Why Kubernetes ends it, if that is so: an eviction, a preemption or a lost node.
+    /// Why Kubernetes ends it: an eviction, a preemption or a lost node. `None` if it does not.
     pub disrupted: Option<String>,
-    /// Whether it has failed as a whole, as an eviction leaves it behind.
+    /// Whether the pod as a whole has failed, for example after an eviction.
     pub over: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What the server of a run means for the run: its attempt waits until the server is ready, ends when the server does, and the run has
-//! finished only when the server is gone.
+//! How the server of a run affects the run: its attempt waits until the server is ready, ends when the server ends, and the run finishes
+//! only after the server is gone.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::plan::{
 };
 
 impl Decision<'_> {
-    /// The server of the run, once its status has one.
+    /// The server of the run, if the status names one.
     fn view(&self) -> Option<View<'_>> {
         let server = self.wanted_server()?;
         let status = self.before.server.as_ref().filter(|it| it.gone_time.is_none())?;
@@ -53,7 +53,7 @@ impl Decision<'_> {
         ServerNames::new(&meta::identity(self.run, 1), server, self.turn.settings)
     }
 
-    /// The server that an attempt begins with: that of the attempt before, or a new one.
+    /// The server for a new attempt: the server of the previous attempt, or a new server.
     pub(in crate::plan) fn server_of_attempt(&self) -> Option<ServerStatus> {
         let server = self.wanted_server()?;
         let known = self.before.server.clone().filter(|it| it.gone_time.is_none());
@@ -65,20 +65,20 @@ impl Decision<'_> {
         ServerStatus::new(names.server, replicas, self.turn.now)
     }
 
-    /// Removes a server that failed, before another attempt begins. `None`: there is none, or it can serve the next attempt.
+    /// Removes a failed server before another attempt begins. `None`: there is no server, or it can serve the next attempt.
     pub(in crate::plan) fn renew_server(&self) -> Option<Plan> {
         let view = self.view()?;
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_prepare(unread, self.preparing_since()));
         }
-        // One that has answered already starts no more, and may be asleep.
+        // A server that has already answered has no start left to measure, and may be asleep.
         let measures_start = self.effective.harness == Harness::Nop;
         if view.is_healthy() && !measures_start {
             return None;
         }
         let left = self.left(&view);
         if view.shared || left.is_empty() {
-            // One that is shared is nobody's to remove: the attempt finds out how it is.
+            // No run removes a shared server here. The attempt checks its state.
             let mut plan = Plan { again: true, status: self.before.clone(), ..Plan::default() };
             plan.status.server = None;
             return Some(plan);
@@ -99,12 +99,12 @@ impl Decision<'_> {
         Some(plan)
     }
 
-    /// Starts the server and waits until it is ready. `None`: it is, or the run has none.
+    /// Starts the server and waits until it is ready. `None`: it is ready, or the run has no server.
     pub(in crate::plan) fn start_server(&self) -> Option<Plan> {
         let server = self.wanted_server()?;
         let names = self.names(server);
         let Some(view) = self.view().filter(|it| it.status.name == names.server) else {
-            // A shared simulator has another name since the operator has another image.
+            // The name of a shared simulator depends on the operator's image, so it changes with the image.
             let mut plan = Plan { again: true, status: self.before.clone(), ..Plan::default() };
             plan.status.server = Some(self.new_server(names));
             return Some(plan);
@@ -112,7 +112,7 @@ impl Decision<'_> {
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_see_server(&view, unread));
         }
-        // It was ready, and what has happened since would disturb the load that has not begun yet.
+        // The server was ready, and a fault since then would disturb the load, which has not begun yet.
         if let Some(fault) = view.fault() {
             return Some(self.server_failed(&fault));
         }
@@ -122,7 +122,7 @@ impl Decision<'_> {
             Standing::Foreign => Some(self.conflict(&view.status.name)),
             Standing::Failed(fault) => Some(self.server_failed(&fault)),
             Standing::Starting(fault) => {
-                // No watch reports a change of a shared server, which belongs to no run.
+                // No watch reports changes of a shared server, because it belongs to no run.
                 let next_look = if view.shared { SOON } else { OFTEN };
                 Some(self.server_starts(&view, fault.reason, &fault.message, next_look))
             }
@@ -165,7 +165,7 @@ impl Decision<'_> {
         input.and_then(|it| it.run.server.as_deref()).is_some_and(|it| it.sleep_mode)
     }
 
-    /// Waits until the server can be read. A right that is missing usually is missing from the beginning.
+    /// Waits until the server can be read. A missing right is usually missing from the beginning.
     fn wait_to_see_server(&self, view: &View<'_>, unread: &Unread) -> Plan {
         let limit = match unread.passing {
             false => self.effective.execution.deadlines.prepare_seconds,
@@ -178,7 +178,7 @@ impl Decision<'_> {
         self.wait_to_read(Phase::Preparing, unread)
     }
 
-    /// The end of an attempt whose server was not created in time; `None`: there is time.
+    /// Ends an attempt if its server was not created in time; `None`: there is time left.
     fn within_prepare_time(&self, view: &View<'_>, what: &str) -> Option<Plan> {
         let limit = self.effective.execution.deadlines.prepare_seconds;
         (seconds_since(view.since, self.turn.now) > limit).then(|| {
@@ -200,7 +200,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Notes that the server is ready, before the launcher is created: what happens to it from then on ends the attempt.
+    /// Records that the server is ready, before the launcher is created. From then on a fault of the server ends the attempt.
     fn server_ready(&self) -> Plan {
         let state = &self.observed.server;
         let message = "the server is ready; the operator creates ConfigMap, claim and Job";
@@ -219,7 +219,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends an attempt whose launcher was not created yet.
+    /// Ends an attempt that has no launcher yet.
     fn server_failed(&self, fault: &Fault) -> Plan {
         let mut plan = self.end_attempt(fault.reason, &fault.message, None);
         self.note_failure(&mut plan.status, fault);
@@ -235,7 +235,8 @@ impl Decision<'_> {
         }
     }
 
-    /// Ends an attempt whose server ended while the launcher needed it. `None`: it lives, or the launcher has valid figures already.
+    /// Ends an attempt after its server ended while the launcher needed it. `None`: the server lives, or the launcher already has valid
+    /// figures.
     pub(in crate::plan) fn server_died(&self, attempt: &Attempt) -> Option<Plan> {
         let fault = self.view()?.fault()?;
         if self.whole_result().is_some_and(|it| it.core.outcome.has_valid_figures()) {
@@ -252,13 +253,14 @@ impl Decision<'_> {
         Some(plan)
     }
 
-    /// When all replicas were ready: the time to create the launcher begins then. While it starts, that time has not begun.
+    /// When all replicas became ready, which starts the time limit for creating the launcher. While the server starts, returns the current
+    /// time.
     pub(in crate::plan) fn server_ready_time(&self) -> Option<Timestamp> {
         let server = self.before.server.as_ref().filter(|_| self.attempt().is_some())?;
         Some(server.ready_time.unwrap_or(self.turn.now))
     }
 
-    /// Completes a plan: a run that ends waits for the end of its server, and one that is suspended has none.
+    /// Completes a plan: a run that ends waits for the end of its server, and a suspended run has no server.
     pub(in crate::plan) fn with_server(&self, mut plan: Plan) -> Plan {
         let Some(view) = self.view() else { return plan };
         let is_left = !self.left(&view).is_empty();
@@ -273,7 +275,7 @@ impl Decision<'_> {
                 }
                 plan
             }
-            // It uses a shared server no more, which may be removed now.
+            // The run no longer uses the shared server, which may now be removed.
             Some(Phase::Suspended) if view.shared => {
                 plan.status.server = None;
                 plan
@@ -291,7 +293,7 @@ impl Decision<'_> {
         }
     }
 
-    /// What is left of the server, for people.
+    /// The remaining objects of the server, for messages.
     fn left(&self, view: &View<'_>) -> Vec<String> {
         match self.unread(&[What::Server]) {
             Some(unread) => vec![unread.message.clone()],
@@ -300,8 +302,8 @@ impl Decision<'_> {
         }
     }
 
-    /// Keeps how the run ended, with its figures, until its server is gone: GPUs and volumes are free when a run has finished. It is in
-    /// the status before anything of the server is deleted, and needs neither Job nor pod of the launcher any more.
+    /// Keeps the run's outcome and figures until its server is gone, so that GPUs and volumes are free when a run has finished. The status
+    /// contains the outcome before the server is deleted. After that the launcher's Job and pod are no longer needed.
     fn hold(&self, plan: Plan) -> Plan {
         let Plan { status: ended, stop, stop_pods, .. } = plan;
         let message = ended.conditions.iter().find(|it| it.kind == "Ready").map(|it| it.message.clone());
@@ -312,7 +314,7 @@ impl Decision<'_> {
             message: message.unwrap_or_default(),
         };
         let mut before = BenchmarkRunStatus { completion_time: None, ..ended.clone() };
-        // The conditions have not changed yet; those that tell of the figures stay.
+        // Most conditions have not changed yet; the conditions about the figures are kept.
         before.conditions.clone_from(&self.before.conditions);
         before.phase = self.before.phase;
         let mut held_plan =
@@ -325,7 +327,7 @@ impl Decision<'_> {
         Plan { stop, stop_pods, again: true, event: None, ..held_plan }
     }
 
-    /// Removes the server of a run that has ended, and finishes the run when the server is gone, or was not gone in time.
+    /// Removes the server of a run that has ended. Finishes the run when the server is gone, or when the time limit has passed.
     pub(in crate::plan) fn end_held(&self, server: &ServerStatus, held: &HeldEnd) -> Plan {
         let view = self.view();
         let left = view.as_ref().map(|it| self.left(it)).unwrap_or_default();
@@ -361,7 +363,7 @@ impl Decision<'_> {
         if let Some(message) = not_gone {
             plan.event = Some(status::warning(Reason::ServerNotGone, &message));
         }
-        // For its mark.
+        // The next turn writes the mark.
         plan.again = true;
         plan
     }

@@ -1,5 +1,5 @@
-//! How the wrapper comes into the container of a server, and what it starts there. It keeps the log, which the operator has no right to read,
-//! and the traces of a profiler.
+//! How the wrapper is installed in the container of a server, and what it starts there. The wrapper keeps the log, which the operator has no
+//! right to read, and a profiler's traces.
 
 use crds::{
     BenchmarkRun, Settings,
@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{Container, EmptyDirVolumeSource, ResourceRequir
 use super::objects::probe_path;
 use crate::plan::job::quantities;
 
-/// Name of the container that brings the wrapper.
+/// Name of the container that installs the wrapper.
 pub const CONTAINER: &str = "install-wrapper";
 const TOOLS: &str = "tools";
 const OUTPUT: &str = "output";
@@ -21,7 +21,7 @@ fn program() -> String {
     format!("{}{OWN_PROGRAM}", mounts::SERVER_TOOLS)
 }
 
-/// What the container of a server starts: its command, in the wrapper where it has one, with what the run measures of it.
+/// What the container of a server starts: its command, inside the wrapper if it has one, with the options for the run's measurements.
 pub(super) fn start(
     run: &BenchmarkRun,
     server: &Server,
@@ -46,10 +46,10 @@ pub(super) fn start(
     start
 }
 
-/// The container that copies the wrapper; `None`: the server has none.
+/// The container that copies the wrapper; `None`: the server has no wrapper.
 pub(super) fn container(server: &Server, settings: &Settings) -> Option<Container> {
     log_port(server)?;
-    // The same as the server, so that a quota is satisfied and the pod asks for no more; but no device.
+    // The same resources as the server, except devices. So a quota is satisfied, and the pod requests no more.
     let Resources { requests, limits } = server.resources.clone().unwrap_or_default();
     let plain = |mut amounts: std::collections::BTreeMap<_, _>| {
         amounts.retain(|name: &String, _| !name.contains('/') && !name.starts_with("hugepages-"));
@@ -72,8 +72,8 @@ pub(super) fn container(server: &Server, settings: &Settings) -> Option<Containe
     })
 }
 
-/// The volumes of the wrapper, and where the container of the server has them. They have no limit on their size: the kubelet would evict the
-/// server in mid-run. The log has a bound of its own.
+/// The volumes of the wrapper, and their mounts in the container of the server. They have no size limit, because the kubelet would evict the
+/// server during a run. The log has a separate limit.
 pub(super) fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
     if log_port(server).is_none() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Ends of attempts and of runs while a sidecar holds the pod, or a user suspends and resumes.
+//! Ends of attempts and runs while a sidecar keeps the pod alive, or a user suspends and resumes.
 
 use crds::{Outcome, status::Phase};
 use serde_json::json;
@@ -38,7 +38,7 @@ async fn a_finished_run_keeps_its_job_and_pod_although_the_launcher_ended_before
     assert!(!state.writes.iter().any(|it| it.starts_with("DELETE")), "{:?}", state.writes);
 }
 
-/// A user suspends a run and resumes it at once, and the operator is killed in between, at any write.
+/// A user suspends a run and resumes it immediately. In between, the operator is killed at any write.
 #[tokio::test]
 async fn a_suspension_that_is_taken_back_blames_nobody() {
     for number in 0..6 {

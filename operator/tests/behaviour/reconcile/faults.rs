@@ -1,4 +1,4 @@
-//! Whole runs in which one request fails: each request of a run, reads included, and each way to fail, through the client that
+//! Whole runs with one failing request: each request of a run, including reads, and each kind of failure, through the client that
 //! production uses.
 
 use crds::status::Phase;
@@ -11,9 +11,9 @@ use super::{
 };
 use crate::behaviour::fixture::SIMULATOR;
 
-/// Runs that are played at the same time: the waits for answers that never come overlap.
+/// Number of concurrent runs, so that waits for missing answers overlap.
 const AT_ONCE: usize = 16;
-/// Stories whose end is the same, whatever fails; a Job that others delete ends as they time it.
+/// Stories that end in the same way whatever fails. The end of a story in which others delete the Job depends on timing.
 const STORIES: [Story; 6] =
     [Story::Plain, Story::Evicted, Story::Suspended, Story::Cancelled, Story::CancelledAtOnce, Story::JobDeleted];
 
@@ -31,13 +31,13 @@ async fn on_the_network(spec: &str) -> anyhow::Result<(Play, Network)> {
     Ok((play, network))
 }
 
-/// An answer of 404 to a read or a deletion says that an object is gone that is there. No client can find out that this is
-/// wrong, so that the run may end as one whose Job was lost.
+/// A 404 answer to a read or a deletion wrongly reports that an existing object is gone. No client can detect this error, so the run may
+/// end like a run that lost its Job.
 fn is_misled(trouble: Trouble, request: &str) -> bool {
     trouble == Trouble::Status(404) && ["get", "list", "delete"].iter().any(|it| request.starts_with(it))
 }
 
-/// Plays one run, in which the request of this number fails. Returns the number of Jobs that were created beyond the attempts.
+/// Plays one run in which the request with this number fails. Returns the number of Jobs that were created in excess of the attempts.
 async fn play_with(
     story: Story,
     number: usize,
@@ -64,15 +64,14 @@ async fn play_with(
     Ok(created.saturating_sub(attempts))
 }
 
-/// Plays each story with each trouble at each request, and prints how many runs came to the end of the undisturbed run, as a figure of
-/// docs/reliability.md. The
-/// first story alone is played unless `BENCHWRIGHT_ALL_STORIES` is set: all of them take minutes.
+/// Plays each story with each trouble at each request, and prints how many runs ended like the undisturbed run, as a figure of
+/// docs/reliability.md. Plays only the first story unless `BENCHWRIGHT_ALL_STORIES` is set, because all stories take minutes.
 async fn check_every_request(figure: u32, what: &str, troubles: &[Trouble]) -> anyhow::Result<()> {
     let stories = if std::env::var_os("BENCHWRIGHT_ALL_STORIES").is_some() { &STORIES[..] } else { &STORIES[..1] };
     for story in stories {
         let whole = whole(*story).await?;
         let numbers = 0..whole.1.len();
-        // One trouble after the other: those that are waited for are waited for at the same time.
+        // One trouble after another, so that the waits of each trouble overlap.
         let cases: Vec<_> = troubles.iter().flat_map(|it| numbers.clone().map(move |number| (number, *it))).collect();
         let count = cases.len();
         let played = stream::iter(cases).map(|(number, trouble)| play_with(*story, number, trouble, &whole));

@@ -1,4 +1,4 @@
-//! Pods and Jobs that pretend to be the attempt's.
+//! Pods and Jobs that pretend to belong to the attempt.
 
 use crds::{Outcome, status::Phase};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::behaviour::fixture::{SIMULATOR, UID, envelope, said};
 
 const JOB: &str = "chat-2db482-a1";
 
-/// A pod with all labels of the true one, whose container says that the run has passed with figures of its own.
+/// A pod with all labels of the true pod. Its container reports that the run passed, with forged figures.
 fn forged(owners: Value) -> Value {
     let mut envelope = envelope(Outcome::Passed, "RunSucceeded");
     envelope.core.model = "forged".into();
@@ -19,7 +19,7 @@ fn forged(owners: Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
-            // Its name comes before that of the true one in every list, and its time after.
+            // Its name sorts before the true pod's name in every list, and its creation time is later.
             "name": "a-forged-one", "namespace": "bench", "uid": "uid-of-a-forged-pod", "creationTimestamp": "2999-01-01T00:00:00Z",
             "labels": {
                 "app.kubernetes.io/managed-by": "benchwright-operator",
@@ -90,7 +90,7 @@ async fn another_job_of_the_same_name_is_not_the_attempts() {
     assert!(state.find("pods", &format!("{JOB}-0")).is_none_or(|it| it["metadata"]["deletionTimestamp"].is_string()));
 }
 
-/// One that works on, made in the second in which the Job made its own.
+/// A pod that keeps working, created in the same second as the Job's own pod.
 fn twin(play: &Play) -> Value {
     let mut pod = forged(json!([owner(JOB, &format!("uid-of-jobs-{JOB}"))]));
     let state = play.server.state();
@@ -135,7 +135,7 @@ async fn a_run_that_ends_ends_every_pod_of_its_job() {
     assert_eq!(play.loading(), Vec::<String>::new());
 }
 
-/// The ConfigMap that the operator makes for an attempt of this run, from an operator of another namespace.
+/// The ConfigMap that the operator creates for an attempt of this run, taken from an operator in another namespace.
 async fn true_config_map(attempt: u32) -> Value {
     let mut play = Play::new(SIMULATOR);
     play.play_out(if attempt == 1 { Story::Plain } else { Story::Evicted }).await;
@@ -144,7 +144,7 @@ async fn true_config_map(attempt: u32) -> Value {
     made
 }
 
-/// Its launcher would load the address of somebody else, with the run's token.
+/// Its launcher would load somebody else's address, with the run's token.
 #[tokio::test]
 async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
     for attempt in [1, 2] {
@@ -171,7 +171,7 @@ async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
             assert!(play.ready_message().contains("delete it and create the run again"), "{}", play.ready_message());
             assert!(play.server.state().find("jobs", &name).is_none(), "attempt {attempt}, case {case}");
         }
-        // What is the same to the last byte is what the operator itself made before it was killed.
+        // A byte-identical ConfigMap is one that the operator itself created before it was killed.
         let mut play = Play::new(SIMULATOR);
         play.server.state().put("configmaps", &name, made);
         play.play_out(Story::Evicted).await;

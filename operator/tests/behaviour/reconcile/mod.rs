@@ -1,4 +1,4 @@
-//! The real loop on an API server of our own that loses, refuses and repeats, with an operator that is killed.
+//! The real loop on a fake API server that loses, refuses and repeats requests, with an operator that is killed.
 
 mod ending;
 mod faults;
@@ -38,10 +38,10 @@ use self::{
 };
 use crate::behaviour::fixture::{run, settings};
 
-/// Far more than any story takes; what needs more goes in circles.
+/// Far more rounds than any story needs. A story that needs more is in a loop.
 const MAX_ROUNDS: usize = 60;
 
-/// What is left when all has come to rest.
+/// The remaining state when nothing changes any more.
 #[derive(Debug, PartialEq)]
 pub struct End {
     status: Value,
@@ -49,7 +49,7 @@ pub struct End {
 }
 
 impl End {
-    /// The last word of a pod that was deleted can be seen only while it goes: who is away in that moment has no figures.
+    /// The last report of a deleted pod is visible only while the pod is being deleted. An operator that is down then has no figures.
     fn without_figures(&self) -> (Vec<&Value>, Vec<&String>) {
         let fields = ["phase", "outcome", "reason", "attempts", "observedGeneration"];
         let kept = self.children.iter().filter(|it| !it.starts_with("jobs/"));
@@ -84,7 +84,7 @@ impl Play {
         Some(serde_json::from_value(object).unwrap())
     }
 
-    /// One turn of the operator, then one step of everything else. False when nothing is left to be done.
+    /// One turn of the operator, then one step of everything else. Returns false when nothing is left to do.
     pub async fn round(&mut self, story: Story) -> bool {
         let Some(run) = self.cached() else { return false };
         let before = self.server.state().writes.len();
@@ -94,7 +94,7 @@ impl Play {
             on_error(run, error, Arc::clone(&self.context));
         }
         if std::mem::take(&mut self.server.state().dead) {
-            // Nothing that was only in memory is left.
+            // All state that was only in memory is lost.
             self.context = context(self.client.clone());
         }
         let wrote = self.server.state().writes.len() > before;
@@ -104,7 +104,7 @@ impl Play {
         turn.is_err() || wrote || !terminal
     }
 
-    /// What the watch on pods does with each event.
+    /// Handles pod events as the watch on pods does.
     pub fn watch(&self, pods: &[Pod]) {
         let Some(run) = self.cached() else { return };
         pods.iter().for_each(|it| self.context.ended_pods.note(&run, it));
@@ -129,7 +129,7 @@ impl Play {
         panic!("it goes in circles: {:#?}", self.status());
     }
 
-    /// Pods that work on, and that nobody has asked to end.
+    /// Pods that keep working and are not being deleted.
     fn loading(&self) -> Vec<String> {
         let state = self.server.state();
         let works = |pod: &&Value| {
@@ -139,7 +139,7 @@ impl Play {
         state.all("pods").filter(works).map(|it| it["metadata"]["name"].to_string()).collect()
     }
 
-    /// All that is recorded happened this much earlier.
+    /// Moves all recorded times back by this many seconds.
     fn pass_time(&self, seconds: i64) {
         let mut state = self.server.state();
         let keys: Vec<_> = state.objects.keys().cloned().collect();
@@ -190,7 +190,7 @@ fn earlier(value: Value, seconds: i64) -> Value {
     }
 }
 
-/// The same value with every time taken out.
+/// The same value without times.
 fn timeless(value: Value) -> Value {
     match value {
         Value::String(text) if text.parse::<jiff::Timestamp>().is_ok() => json!("a time"),

@@ -1,5 +1,5 @@
-//! The API server behind a TCP socket, for the client that production uses. It writes its answers byte by byte, so that a case
-//! can cut, delay or drop one of them. Events are not counted: they inform people, and a turn does not depend on them.
+//! The API server behind a TCP socket, for the client that production uses. It writes its answers byte by byte, so that a case can cut,
+//! delay or drop an answer. Events are not counted: they inform people, and a turn does not depend on them.
 
 use std::{
     io,
@@ -23,7 +23,8 @@ use tokio::{
 
 use super::server::{self, Server};
 
-/// The operator's own limits, but shorter: an answer that never comes is waited for. On a busy machine any answer may take a second.
+/// The operator's own limits, but shorter, because the test waits for answers that never arrive. On a busy machine any answer may take a
+/// second.
 const LIMITS: Limits = Limits {
     connect: Duration::from_secs(5),
     read: Duration::from_secs(5),
@@ -33,27 +34,27 @@ const LIMITS: Limits = Limits {
     silent: Duration::from_secs(30),
     stuck: Duration::from_secs(180),
 };
-/// The size of the parts of an answer in parts, in bytes.
+/// Size of a part of a slow answer, in bytes.
 const PART: usize = 64;
 
-/// What happens to one request.
+/// The trouble of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// It is refused with this status, which `Retry-After` accompanies, and not done.
+    /// The request is refused with this status and `Retry-After`, and not carried out.
     Status(u16),
-    /// The connection is reset before it is done.
+    /// The connection is reset before the request is carried out.
     Reset,
-    /// It is done, and the connection closes without an answer.
+    /// The request is carried out, and the connection closes without an answer.
     AnswerLost,
-    /// It is done, and half of the answer arrives.
+    /// The request is carried out, and half of the answer arrives.
     HalfAnswer,
-    /// It is done, and no answer ever comes.
+    /// The request is carried out, and no answer ever arrives.
     Silence,
-    /// It is done, and the answer comes in small parts.
+    /// The request is carried out, and the answer arrives in small parts.
     SlowAnswer,
-    /// The operator is killed before it.
+    /// The operator is killed before the request.
     KilledBefore,
-    /// The operator is killed after it.
+    /// The operator is killed after the request.
     KilledAfter,
 }
 
@@ -64,7 +65,7 @@ struct Log {
     trouble: Option<(usize, Trouble)>,
 }
 
-/// The way to a server.
+/// The network in front of a server.
 #[derive(Clone)]
 pub struct Network {
     server: Server,
@@ -72,7 +73,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Starts to listen, and makes the client that production uses.
+    /// Starts to listen, and creates the client that production uses.
     pub async fn start(server: &Server) -> anyhow::Result<(Network, Client)> {
         let network = Network { server: server.clone(), log: Arc::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -93,17 +94,17 @@ impl Network {
         self.log.lock().unwrap()
     }
 
-    /// Lets the request of this number, counted from 0, come to harm.
+    /// Troubles the request with this number, counted from 0.
     pub fn harm(&self, number: usize, trouble: Trouble) {
         self.log().trouble = Some((number, trouble));
     }
 
-    /// All requests but those for events, as `get jobs`.
+    /// All requests except requests for events, as `get jobs`.
     pub fn requests(&self) -> Vec<String> {
         self.log().requests.clone()
     }
 
-    /// Notes a request, and says what happens to it.
+    /// Records a request, and returns its trouble.
     fn note(&self, method: &Method, path: &str) -> Option<Trouble> {
         let (_, plural, name, _) = server::parts(path);
         if plural == "events" {

@@ -1,4 +1,4 @@
-//! All attempts of a run measure the same workload, and the status says which.
+//! All attempts of a run measure the same workload, and the status identifies it.
 
 use crds::{Reason, benchmark_run::Harness, hex};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn put_profile(play: &Play, comment: &str) {
     play.server.state().put("configmaps", "profiles", object);
 }
 
-/// The profile that an attempt was given.
+/// The profile that an attempt received.
 fn given(play: &Play, name: &str) -> String {
     play.server.state().find("configmaps", name).unwrap()["data"]["profile.yaml"].as_str().unwrap().to_owned()
 }

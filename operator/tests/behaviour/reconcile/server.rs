@@ -1,6 +1,5 @@
-//! An API server in this process: one namespace, no schema, and one manager of the status, so that applying replaces it. As
-//! the real one, it refuses a write with another UID or another version than the object's. It counts writes, and fails one of
-//! them as a case asks.
+//! An API server in this process: one namespace, no schema, and one manager of the status, so that applying replaces it. Like the real API
+//! server, it refuses a write with another UID or version than the object's. It counts writes, and fails one of them if a case requests it.
 
 use std::{
     collections::BTreeMap,
@@ -16,22 +15,22 @@ use kube::{Client, client::Body};
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::Instant};
 
-/// What happens to a write.
+/// The fault of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is answered with this status and not done.
+    /// The write is answered with this status and not carried out.
     Status(u16),
-    /// It is done, but the answer is lost.
+    /// The write is carried out, but the answer is lost.
     AnswerLost,
-    /// The operator is killed before it.
+    /// The operator is killed before the write.
     KilledBefore,
-    /// The operator is killed after it.
+    /// The operator is killed after the write.
     KilledAfter,
-    /// Its request times out on the way, and arrives when the case delivers it.
+    /// The write's request times out in transit, and arrives when the case delivers it.
     Late,
 }
 
-/// Plural and name.
+/// Plural name of the resource, and name of the object.
 pub type Key = (String, String);
 
 /// One change of one object.
@@ -52,31 +51,31 @@ pub struct State {
     pub writes: Vec<String>,
     /// The write that fails, counted from 0, and how.
     pub fault: Option<(usize, Fault)>,
-    /// How creations of a plural are refused, and how often.
+    /// Resource whose creations are refused, the status, and how often.
     pub refusal: Option<(&'static str, u16, usize)>,
-    /// The object of this name is always refused, with this code.
+    /// The object with this name is always refused, with this code.
     pub refused_name: Option<(&'static str, u16)>,
-    /// Deletions of this plural are refused, as an admission policy does it.
+    /// Deletions of this resource are refused, as by an admission policy.
     pub undeletable: Option<&'static str>,
-    /// The message of a refusal; empty: that it is not wanted.
+    /// The message of a refusal; empty: a default message.
     pub refusal_says: &'static str,
-    /// Reads that fail for good: verb, plural, and the status of the answer; 200 for an answer that is no object.
+    /// Reads that fail permanently: verb, resource, and the status of the answer; 200 for an answer that is not an object.
     pub unreadable: Option<(&'static str, &'static str, u16)>,
-    /// A run whose status patch that notes a server waits for this.
+    /// A run with a status patch that notes a server. The patch waits for this notification.
     pub held_note: Option<(&'static str, Arc<Notify>)>,
     /// Number of reads.
     pub reads: usize,
-    /// The Job controller is refused its pods.
+    /// The Job controller may create no pods.
     pub no_pods: bool,
-    /// The operator was killed: nothing of it comes through.
+    /// The operator was killed: none of its requests arrive.
     pub dead: bool,
     pub most_live_jobs: usize,
-    /// Requests that are still on their way.
+    /// Requests that are still in transit.
     late: Vec<(Method, String, Value)>,
     pub jobs_created: usize,
-    /// Every change, for watches.
+    /// All changes, for watches.
     pub journal: Vec<Change>,
-    /// What was asked to be deleted, as `jobs/name`.
+    /// The requested deletions, as `jobs/name`.
     pub deletions: Vec<String>,
     versions: u64,
 }
@@ -169,7 +168,7 @@ impl State {
         }
     }
 
-    /// Carries a write out.
+    /// Carries out a write.
     fn write(&mut self, method: &Method, path: &str, query: &str, body: Value) -> Answer {
         let (_, plural, name, part) = parts(path);
         match *method {
@@ -180,7 +179,7 @@ impl State {
         }
     }
 
-    /// Requests that were late arrive now. Returns the status of each answer.
+    /// Delivers the late requests now. Returns the status of each answer.
     pub fn deliver(&mut self) -> Vec<u16> {
         let late = std::mem::take(&mut self.late);
         let answers = late.into_iter().map(|(method, path, body)| self.write(&method, &path, "", body));
@@ -306,7 +305,7 @@ impl State {
         self.journal.push(Change { time, version, plural: plural.to_owned(), kind, object });
     }
 
-    /// Jobs whose pods may run.
+    /// Jobs with pods that may run.
     fn live_jobs(&self) -> usize {
         self.all("jobs").filter(|it| it["status"]["conditions"].as_array().is_none_or(Vec::is_empty)).count()
     }
@@ -316,7 +315,7 @@ pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Namespace, plural, name and subresource of a path; empty where it has none.
+/// Namespace, plural, name and subresource of a path; empty for parts that it lacks.
 pub fn parts(path: &str) -> (&str, &str, &str, &str) {
     let mut parts = path.split('/').skip_while(|it| *it != "namespaces").skip(1);
     let mut next = || parts.next().unwrap_or_default();

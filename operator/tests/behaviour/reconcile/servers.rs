@@ -1,4 +1,4 @@
-//! Runs that start their server, with an operator that is killed and an API server that fails.
+//! Runs that start their own server, with an operator that is killed and an API server that fails.
 
 use crds::{Settings, resolve::LOG_TOKEN, status::Phase};
 use kube::runtime::events::Reporter;
@@ -19,7 +19,7 @@ const TWO: &str = "{target: {server: {engine: Simulator, replicas: 2}}}";
 const ONE: &str = "{target: {server: {engine: Simulator}}}";
 const NAME: &str = "chat-2db482-server";
 
-/// What is left of servers.
+/// The remaining objects of servers.
 fn servers(play: &Play) -> Vec<String> {
     let state = play.server.state();
     let of_server = |(plural, name): &&(String, String)| {
@@ -83,7 +83,7 @@ async fn a_server_whose_sleep_the_profile_measures_is_started_with_its_sleep_mod
     }
 }
 
-/// The launcher gets the token of the Deployment that exists, and not the new one that each turn draws before.
+/// The launcher gets the token of the existing Deployment, and not the new token that each earlier turn draws.
 #[tokio::test]
 async fn the_launcher_and_the_server_have_the_same_token_for_its_log() {
     let mut play = Play::new(ONE);

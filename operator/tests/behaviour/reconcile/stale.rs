@@ -1,5 +1,5 @@
-//! The real watches and their loop, on an API server whose watches are late, have gaps, repeat old events or expire. Reads and
-//! writes are answered as they are. The clock of the runtime is paused, so that minutes of waiting take no time.
+//! The real watches and their loop, on an API server with watches that are late, have gaps, repeat old events or expire. Reads and writes
+//! are answered correctly. The clock of the runtime is paused, so that minutes of waiting take no time.
 
 use std::{
     collections::BTreeMap,
@@ -26,31 +26,31 @@ use super::{
 };
 use crate::behaviour::fixture::{SIMULATOR, run};
 
-/// How late an event is that is late.
+/// The delay of a late event.
 const LATE: Duration = Duration::from_secs(60);
-/// How often watches look for events.
+/// How often watches check for events.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often the rest of the world moves: seldom enough for the operator, which looks at a run each 10 seconds without events.
+/// How often the rest of the world moves: rarely enough for the operator, which checks a run every 10 seconds without events.
 const STEP: Duration = Duration::from_secs(15);
-/// How long a watch lasts: as long as the operator asks for.
+/// How long a watch lasts, as the operator requests.
 const WATCH: Duration = Duration::from_secs(15);
-/// Far more steps than any story takes.
+/// Far more steps than any story needs.
 const MAX_STEPS: usize = 200;
 /// Steps after the end, in which late events arrive.
 const STEPS_AFTER: usize = 20;
 
-/// What is wrong with the watches.
+/// The fault of the watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watches {
     /// All events are a minute late.
     Late,
-    /// Events of runs are a minute late, so that those of their Jobs and pods arrive before them.
+    /// Events of runs are a minute late, so that the events of their Jobs and pods arrive earlier.
     RunsLate,
-    /// Two of three events never arrive. Each fourth watch has expired, so that the operator lists again.
+    /// Two of three events never arrive. Every fourth watch has expired, so that the operator lists again.
     Gaps,
-    /// Each watch begins with the whole history again.
+    /// Each watch begins with the whole history.
     Repeated,
-    /// Each second watch has expired.
+    /// Every second watch has expired.
     Expired,
 }
 
@@ -61,7 +61,7 @@ type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 struct ApiServer {
     server: Server,
     watches: Watches,
-    /// Watches that were asked for, by plural.
+    /// Number of requested watches, by resource.
     asked: Mutex<BTreeMap<String, usize>>,
 }
 
@@ -124,7 +124,7 @@ impl ApiServer {
     }
 }
 
-/// The changes of a plural that a watch has not reported and that are late enough.
+/// The changes of a resource that a watch has not reported and that are old enough.
 fn due(server: &Server, plural: &str, watches: Watches, since: u64) -> Vec<Change> {
     let late = match watches {
         Watches::Late => LATE,
@@ -140,14 +140,14 @@ fn line(value: &Value) -> Frame<Bytes> {
     Frame::data(Bytes::from(format!("{value}\n")))
 }
 
-/// The end of a run, and what the operator did on the way.
+/// The end of a run, and the operator's actions before it.
 struct End {
     status: BenchmarkRunStatus,
     jobs_created: usize,
     deletions: Vec<String>,
 }
 
-/// Plays a story to its end, and on until the latest event has arrived. `meddle` may change the world before each step.
+/// Plays a story to its end, and further until the latest event has arrived. `meddle` may change the world before each step.
 async fn play(watches: Watches, story: Story, mut meddle: impl FnMut(&Play)) -> End {
     let mut play = Play::new(SIMULATOR);
     play.use_client(ApiServer::client(&play.server, watches));
@@ -218,7 +218,7 @@ async fn a_run_that_was_deleted_and_created_again_gets_nothing_of_the_old_events
     }
 }
 
-/// Deletes the run with its Job, and creates another one of its name, as a GitOps tool does.
+/// Deletes the run with its Job, and creates another run with its name, as a GitOps tool does.
 fn replace(play: &Play) {
     let mut state = play.server.state();
     let mut other = serde_json::to_value(run(SIMULATOR)).unwrap();

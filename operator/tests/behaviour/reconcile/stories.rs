@@ -1,4 +1,4 @@
-//! Whole runs, each with one thing that goes wrong.
+//! Whole runs, each with one problem.
 
 use std::sync::Arc;
 
@@ -53,10 +53,10 @@ async fn a_run_takes_at_most_twelve_writes() {
     assert_eq!(writes.len() as u64, play.context.metrics.writes(), "the metric counts the same");
 }
 
-/// Plays a story once for each of its writes, and lets that write come to harm.
+/// Plays a story once per write, and applies the fault to that write.
 async fn check_every_write(story: Story, faults: &[Fault]) {
     if story == Story::JobOrphanedEarly {
-        // An operator that lost the answer to the Job's creation makes the Job again, so that the end depends on the fault.
+        // If the operator lost the answer to the Job's creation, it creates the Job again. So the end depends on the fault.
         return;
     }
     let mut whole = Play::new(SIMULATOR);
@@ -221,7 +221,7 @@ async fn a_status_never_lands_on_another_run_of_the_same_name() {
     let mut other = serde_json::to_value(run(SIMULATOR)).unwrap();
     other["metadata"]["uid"] = json!("another");
     play.server.state().put("benchmarkruns", "chat", other);
-    // The cache still has the first one; what is live counts, and it meets nothing of its namesake.
+    // The cache still contains the first run. The live state counts, and the turn does not touch the new run's objects.
     reconcile(stale, Arc::clone(&play.context)).await.unwrap();
     assert_eq!(play.cached().unwrap().uid().as_deref(), Some("another"));
     let status = play.status();
@@ -239,7 +239,7 @@ async fn a_finished_run_is_deleted_when_its_time_is_over() {
 
 const CLEANED: &str = "{target: {simulator: {}}, cleanup: {jobs: {afterSuccessSeconds: 0, afterFailureSeconds: 0}}}";
 
-/// Plays until the Jobs are gone: while a Job goes the operator writes nothing, and so the play would be over.
+/// Plays until the Jobs are gone. The operator writes nothing while a Job is being deleted, which would otherwise end the play.
 async fn play_until_cleaned(play: &mut Play, story: Story) {
     for _ in 0..60 {
         if play.status().jobs_deleted_time.is_some() {
@@ -268,7 +268,7 @@ async fn the_jobs_of_a_finished_run_are_deleted_and_run_and_claim_stay() {
         let status = play.status();
         assert_eq!((status.phase, status.summary.is_some()), (Some(phase), true), "{story:?}");
         assert!(status.attempts.iter().all(|it| it.end_time.is_some()));
-        // From now on the run costs nothing.
+        // From now on the run causes no requests.
         let run = Arc::new(play.cached().unwrap());
         let requests = |play: &Play| {
             let state = play.server.state();
@@ -303,7 +303,7 @@ async fn an_operator_that_fails_at_any_write_deletes_the_jobs_all_the_same() {
 async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
     let mut play = Play::new(SIMULATOR);
     play.play_until(Phase::Running).await;
-    // The launcher ends, and nobody has looked yet.
+    // The launcher ends before the operator has looked.
     for _ in 0..10 {
         let pods = step(&mut play.server.state(), Story::Plain);
         play.watch(&pods);

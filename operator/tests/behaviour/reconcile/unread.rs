@@ -1,4 +1,4 @@
-//! Reads that fail for good. A deadline still counts, and the status names what cannot be read.
+//! Reads that fail permanently. Deadlines still count, and the status names what cannot be read.
 
 use crds::status::Phase;
 
@@ -13,7 +13,7 @@ use crate::behaviour::fixture::NO_RETRY;
 /// Longer than every deadline.
 const LONG: i64 = 100_000;
 
-/// A run in a phase in which a read begins to fail for good.
+/// A run in a phase in which a read begins to fail permanently.
 async fn play_with(since: Option<Phase>, unreadable: (&'static str, &'static str, u16)) -> Play {
     let mut play = Play::new(NO_RETRY);
     if let Some(phase) = since {
@@ -107,7 +107,7 @@ async fn an_api_server_that_cannot_list_pods_fails_turns_first_and_then_stops_no
         play.round(Story::Plain).await;
         assert_eq!(play.status().reason, "Measuring", "{code}: a moment of trouble is no news");
         for _ in 0..6 {
-            // The launcher measures on.
+            // The launcher keeps measuring.
             change(&mut play.server.state(), "pods", "chat-2db482-a1-0", |it| it["metadata"]["steps"] = json!(0));
             play.round(Story::Plain).await;
         }

@@ -1,4 +1,4 @@
-//! Job controller, garbage collector, kubelet and launcher, a step at a time.
+//! Job controller, garbage collector, kubelet and launcher, one step at a time.
 
 use crds::{Envelope, Outcome, ResolvedRun};
 use k8s_openapi::api::core::v1::Pod;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::server::{State, now};
 use crate::behaviour::fixture::{envelope, said};
 
-/// How long the launcher measures: an operator that was killed once is back before it ends.
+/// How long the launcher measures: long enough for an operator that was killed once to return before the end.
 const MEASURING_STEPS: u64 = 3;
 
-/// What befalls a run, and when.
+/// The event in a run's story, and when it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Story {
     /// Nothing.
@@ -19,9 +19,9 @@ pub enum Story {
     Evicted,
     /// The user cancels gracefully while it measures.
     Cancelled,
-    /// The user cancels at once while it measures.
+    /// The user cancels immediately while it measures.
     CancelledAtOnce,
-    /// The user suspends while it measures, and resumes.
+    /// The user suspends while it measures, and resumes later.
     Suspended,
     /// Somebody deletes the Job while it measures, and its pod with it.
     JobDeleted,
@@ -31,7 +31,7 @@ pub enum Story {
     JobOrphanedEarly,
 }
 
-/// Lets everything that is not the operator move one step, and returns the pods that changed.
+/// Moves everything except the operator by one step, and returns the changed pods.
 pub fn step(state: &mut State, story: Story) -> Vec<Pod> {
     befall(state, story);
     collect_garbage(state);
@@ -86,7 +86,7 @@ fn befall(state: &mut State, story: Story) {
     }
 }
 
-/// What the garbage collector does before it lets a Job go whose pods are to stay.
+/// The garbage collector's work before it removes a Job but keeps its pods.
 fn orphan(state: &mut State) {
     let pods: Vec<_> = state.all("pods").map(name).collect();
     for pod in pods {
@@ -95,7 +95,7 @@ fn orphan(state: &mut State) {
     state.remove("jobs", "chat-2db482-a1");
 }
 
-/// Pods whose Job is gone or goes are deleted; a Job that goes is gone when its pods are.
+/// Deletes the pods of Jobs that are gone or being deleted. A Job being deleted is gone after its pods are gone.
 fn collect_garbage(state: &mut State) {
     let owner = |pod: &Value| {
         let owner = &pod["metadata"]["ownerReferences"][0];
@@ -119,7 +119,8 @@ fn collect_garbage(state: &mut State) {
     }
 }
 
-/// What the Deployment controller and the kubelet do: pods that run, then are ready; a Deployment that goes is gone when its pods are.
+/// The work of the Deployment controller and the kubelet: pods run, then become ready. A Deployment being deleted is gone after its pods
+/// are gone.
 fn step_servers(state: &mut State) {
     let deployments: Vec<_> = state.all("deployments").cloned().collect();
     for deployment in deployments {
@@ -206,7 +207,7 @@ fn step_job(state: &mut State, job: &str) {
     }
 }
 
-/// What the Job controller writes into the pods that it makes.
+/// The owner references that the Job controller writes into its pods.
 pub fn owner(job: &str, uid: &str) -> Value {
     json!({"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": uid, "controller": true, "blockOwnerDeletion": true})
 }
@@ -218,10 +219,10 @@ fn end_job(state: &mut State, job: &str, kind: &str, reason: &str) {
     });
 }
 
-/// Pending, running, ready, ended; one that is asked to go drains, says its last word, and is gone.
+/// Pending, running, ready, ended. A pod being deleted drains, writes its last report, and is gone.
 fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
     let object = state.find("pods", pod)?.clone();
-    // No kubelet of ours runs what is no launcher.
+    // The fake kubelet runs only launchers.
     if object["metadata"]["job"].is_null() {
         if is_going(&object) {
             state.remove("pods", pod);
@@ -259,11 +260,11 @@ fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
     serde_json::from_value(state.find("pods", pod)?.clone()).ok()
 }
 
-/// The status of a pod whose launcher has just ended with an outcome.
+/// The status of a pod with a launcher that has just ended with this outcome.
 pub fn last_word(state: &State, pod: &Value, outcome: Outcome) -> Value {
     let reason = if outcome == Outcome::Passed { "RunSucceeded" } else { "Cancelled" };
     let job = pod["metadata"]["job"].as_str().unwrap();
-    // The launcher knows only what the operator has given it.
+    // The launcher knows only its input from the operator.
     let input = state.find("configmaps", job).expect("the ConfigMap is made before the Job");
     let run: ResolvedRun = serde_saphyr::from_str(input["data"]["run.yaml"].as_str().unwrap()).unwrap();
     let mut envelope: Envelope = envelope(outcome, reason);

@@ -1,4 +1,4 @@
-//! How runs of other tools ended wrongly.
+//! Runs of other tools that ended wrongly.
 
 use crds::{Outcome, Reason, status::Phase};
 use operator::plan::Ended;
@@ -53,7 +53,7 @@ async fn a_pod_that_ran_out_of_memory_and_is_gone_ends_its_run() {
     assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "OOMKilled"), "{status:#?}");
 }
 
-/// sgl-project/ome#781, gpustack/gpustack#1677: a benchmark of which every request failed was Completed.
+/// sgl-project/ome#781, gpustack/gpustack#1677: a benchmark was Completed although every request had failed.
 #[test]
 fn a_run_whose_requests_all_failed_is_no_success_and_shows_no_columns() {
     let mut all_failed = envelope(Outcome::Invalid, "TooManyErrors");

@@ -1,4 +1,4 @@
-//! `threads.md` names a test that exists for each thread.
+//! The tests that `threads.md` names for its threads exist.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,17 +7,17 @@ use std::{
 };
 
 const THREADS: &str = include_str!("threads.md");
-/// As many threads as the table has to cover with tests.
+/// Minimum number of threads in the table that tests cover.
 const FEWEST: usize = 30;
 
-/// Thread and tests of each row: those of threads that have a test.
+/// Thread and tests per row, for threads that have a test.
 fn rows() -> BTreeMap<String, Vec<String>> {
     let cells = |line: &str| line.trim_matches('|').split(" | ").map(|it| it.trim().to_owned()).collect::<Vec<_>>();
     let rows = THREADS.lines().filter(|it| it.starts_with("| ") && it.contains('#')).map(cells);
     rows.filter_map(|it| Some((it.first()?.clone(), names(it.get(2)?)))).collect()
 }
 
-/// The names between back quotes.
+/// The names in backquotes.
 fn names(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -33,7 +33,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every function that an attribute makes a test.
+/// All functions with a test attribute.
 fn tests() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();

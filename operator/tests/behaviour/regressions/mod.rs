@@ -1,5 +1,5 @@
-//! What went wrong for users of other tools. `threads.md` lists each thread with the test that covers it; the tests here
-//! cover those that no test of a subject does.
+//! Problems that users of other tools had. `threads.md` lists each thread with the test that covers it. The tests here cover the threads
+//! that no other test covers.
 
 mod ends;
 mod index;

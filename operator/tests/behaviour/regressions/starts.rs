@@ -1,4 +1,4 @@
-//! How runs of other tools did not start, or started wrongly.
+//! Runs of other tools that did not start, or started wrongly.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ async fn the_second_attempt_sends_other_prompts_than_the_first() {
     assert_eq!(salts.iter().collect::<BTreeSet<_>>().len(), 2, "{salts:?}");
 }
 
-/// openstack-k8s-operators/lib-common#78: a Job that was created, and whose answer was lost, was created again.
+/// openstack-k8s-operators/lib-common#78: after the answer to a Job's creation was lost, the Job was created again.
 #[tokio::test]
 async fn a_job_whose_creation_was_not_answered_is_found_again() {
     let mut play = Play::new(SIMULATOR);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Anything that may be seen of a server.
+/// Any possible observation of a server.
 fn any_server() -> impl Strategy<Value = ServerState> {
     let pod = (any::<[bool; 6]>(), 0_u32..3, prop::option::of(0_i32..140), prop::option::of(0_i64..2_000)).prop_map(
         |([runs, is_ready, deleting, over, unschedulable, waits], restarts, ended, created)| {
@@ -30,7 +30,7 @@ fn any_server() -> impl Strategy<Value = ServerState> {
     )
 }
 
-/// Anything that may be seen of the launcher.
+/// Any possible observation of the launcher.
 fn any_launcher() -> impl Strategy<Value = Observed> {
     prop_oneof![
         3 => Just(Observed::default()),

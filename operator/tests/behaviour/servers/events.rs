@@ -1,14 +1,14 @@
-//! Every stage of a run with every event of its server: the table that is a snapshot.
+//! Every stage of a run with every event of its server. The table is a snapshot.
 
 use crds::BenchmarkRunStatus;
 use operator::plan::{Unread, What};
 
 use super::*;
 
-/// Where a run with a server stands.
+/// The stages of a run with a server.
 const STAGES: [&str; 8] = ["New", "Preparing", "Ready", "Starting", "Running", "Retrying", "Suspended", "Ended"];
 
-/// What happens to its server.
+/// The events of its server.
 const EVENTS: [&str; 17] = [
     "Absent",
     "Going",
@@ -72,7 +72,7 @@ fn at_stage(stage: &str) -> (BenchmarkRun, Observed) {
     }
 }
 
-/// The server after an event, and when that is looked at.
+/// The server after an event, and the time of the next look.
 fn after_event(event: &str, observed: &mut Observed) -> i64 {
     let with = |change: fn(&mut ServerPod)| {
         let mut pod = ready("s-a");
@@ -118,7 +118,7 @@ fn after_event(event: &str, observed: &mut Observed) -> i64 {
     if event == "NothingForTooLong" { 100_000 } else { 100 }
 }
 
-/// Phase, reason, and what is written beside the status.
+/// Phase, reason, and the writes besides the status.
 fn outcome(run: &BenchmarkRun, made: &Plan) -> String {
     let before = run.status.clone().unwrap_or_default();
     let status = &made.status;

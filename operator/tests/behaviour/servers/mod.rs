@@ -21,7 +21,7 @@ const TWO: &str = "{target: {server: {engine: Simulator, replicas: 2}}}";
 const KEEP: &str = "{target: {server: {engine: Simulator, lifecycle: Keep}}}";
 const REUSE: &str = "{target: {server: {engine: Simulator, lifecycle: Reuse}}}";
 
-/// A run whose first attempt has its server in the status, decided on at [`zero`].
+/// A run with a server in the status of its first attempt, decided on at [`zero`].
 fn preparing(spec: &str) -> BenchmarkRun {
     let mut run = in_phase(spec, Phase::Preparing);
     let server = run.spec.target.server.clone().unwrap();
@@ -31,7 +31,7 @@ fn preparing(spec: &str) -> BenchmarkRun {
     run
 }
 
-/// The same with a server that was ready at 30 seconds, in a phase.
+/// The same in another phase, with a server that was ready at 30 seconds.
 fn with_ready_server(spec: &str, phase: Phase) -> BenchmarkRun {
     let mut run = preparing(spec);
     let status = run.status.as_mut().unwrap();
@@ -77,18 +77,18 @@ fn end(exit_code: i32, reason: &str, message: &str) -> Ended {
     Ended { exit_code, reason: reason.into(), message: message.into(), disrupted: None }
 }
 
-/// The world of an attempt whose launcher is not created yet.
+/// The observations for an attempt that has no launcher yet.
 fn before_launcher(run: &BenchmarkRun, server: ServerState) -> Observed {
     Observed { server, ..nothing(run) }
 }
 
-/// A run whose server, which is kept, has died while it was measured.
+/// A run with a kept server that died while the run measured it.
 pub fn dead() -> (BenchmarkRun, Observed) {
     let dead = ServerPod { restarts: 1, ended: Some(end(137, "OOMKilled", "")), ..running("s-a") };
     (with_ready_server(KEEP, Phase::Running), at_work(exists(vec![dead])))
 }
 
-/// A run whose server, which is kept, has ended before it was ready.
+/// A run with a kept server that ended before it was ready.
 pub fn crashed() -> (BenchmarkRun, Observed) {
     let run = preparing(KEEP);
     let crashed = ServerPod { restarts: 1, ended: Some(end(1, "Error", "no such model")), ..pod("s-a") };

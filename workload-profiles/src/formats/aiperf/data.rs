@@ -1,4 +1,4 @@
-//! What the requests hold.
+//! What the requests contain.
 
 use std::time::Duration;
 
@@ -25,22 +25,22 @@ use crate::{
     },
 };
 
-/// Mean length of a prompt when it is not said, as in the original.
+/// Default mean length of a prompt, as in the original.
 const DEFAULT_INPUT: f64 = 550.0;
-/// Tokens of a block of Mooncake's traces.
+/// Tokens per block in Mooncake's traces.
 const MOONCAKE_BLOCK: u32 = 512;
-/// The most images of a request, and the most pixels of an image each way.
+/// Maximum images per request, and maximum pixels per side of an image.
 const MAX_IMAGES: u64 = 256;
 const MAX_PIXELS: f64 = 8_192.0;
 
 /// Types of files that the original reads.
 const FILE_TYPES: [&str; 3] = ["single_turn", "mooncake_trace", "burst_gpt_trace"];
 
-/// What the requests hold.
+/// What the requests contain.
 pub(super) struct Data {
     pub requests: RequestSource,
     pub images: Option<Images>,
-    /// Whether requests ask for a length of the answer.
+    /// Whether requests contain an output length.
     pub sends_length: bool,
     /// Whether a tokenizer decides how long prompts are.
     pub needs_tokenizer: bool,
@@ -48,7 +48,7 @@ pub(super) struct Data {
     pub trace: Option<(TraceFile, f64)>,
 }
 
-/// Reads the data. `None` goes with at least one problem.
+/// Reads the data. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, counts: &Counts) -> Option<Data> {
     if root.count("batch-size", 1..=MAX_TOKENS).is_some_and(|it| it > 1) {
         root.problem("batch-size", "is above 1; only one prompt is sent in a request, so take it out");
@@ -78,7 +78,7 @@ fn synthetic(root: &Section, counts: &Counts) -> Option<Data> {
     let think_time = think_time(root, counts);
     let (input, output, prefixes, think_time) = (input??, output?, prefixes?, think_time?);
     let sends_length = output.is_some();
-    // Not sent where it is left out.
+    // Not sent if absent.
     let output = output.unwrap_or_else(|| LengthDistribution::fixed(1));
     let requests = if counts.is_single_turn() && counts.pool.is_none() {
         RequestSource::Random { input, output, text: PromptText::Prose, prefixes }
@@ -109,7 +109,7 @@ fn note_pool(root: &Section, counts: &Counts) {
     }
 }
 
-/// A mean length and its standard deviation. `Some(None)` where neither the flag nor a default is there.
+/// A mean length and its standard deviation. `Some(None)` if neither the flag nor a default exists.
 fn length(
     root: &Section,
     mean: &'static str,
@@ -132,7 +132,7 @@ fn around(mean: f64, std_dev: f64, max: u32) -> LengthDistribution {
     LengthDistribution { shape: Shape::Normal, min: 1, max, mean, std_dev, total_count: None }
 }
 
-/// Texts that several prompts begin with: a pool of them, or one of the system.
+/// Texts that several prompts begin with: a pool of prefixes, or one system prompt.
 fn prefixes(root: &Section) -> Option<Prefixes> {
     let pool = root.or_default("prefix-prompt-pool-size", 0, |it, key| it.count_u32(key, 0..=MAX_PROMPTS))?;
     let tokens = root.or_default("prefix-prompt-length", 0, |it, key| it.count_u32(key, 0..=MAX_TOKENS))?;
@@ -149,7 +149,7 @@ fn prefixes(root: &Section) -> Option<Prefixes> {
     Some(Prefixes { buckets, choice: PrefixChoice::Random, place: PrefixPlace::Prompt })
 }
 
-/// The time between an answer and the next turn, in milliseconds. `Some(None)` where there is none.
+/// The time between an answer and the next turn, in milliseconds. `Some(None)` if the flags set none.
 fn think_time(root: &Section, counts: &Counts) -> Option<Option<TimeDistribution>> {
     let most = MAX_PAUSE_SECONDS as f64 * 1_000.0;
     let ms = |key, default| root.or_default(key, default, |it, key| it.number(key, 0.0..=most));
@@ -258,7 +258,7 @@ fn trace(root: &Section, file: FileSource, is_mooncake: bool) -> Option<Data> {
     Some(Data { requests, images: None, sends_length: true, needs_tokenizer: true, trace: Some((trace, speed)) })
 }
 
-/// Images of one size in each message, where both sides are given.
+/// Images of equal size in each message, if width and height are both given.
 fn images(root: &Section) -> Option<Images> {
     let pixels = |key| root.number(key, 0.0..=MAX_PIXELS).unwrap_or(0.0).round();
     let (width, height) = (pixels("image-width-mean"), pixels("image-height-mean"));

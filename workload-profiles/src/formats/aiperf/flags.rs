@@ -311,7 +311,7 @@ const OWN_WORK: [Flag; 15] = [
     ]),
 ];
 
-/// What AIPerf decides by the results of earlier runs.
+/// Choices that AIPerf derives from the results of earlier runs.
 const SEARCHES: [Flag; 3] = [
     Flag::refused(
         &["convergence-metric", "convergence-stat", "convergence-threshold", "convergence-mode"],

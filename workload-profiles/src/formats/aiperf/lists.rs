@@ -1,13 +1,13 @@
-//! Flags that hold a number, or a list of numbers of which each is a run of its own.
+//! Flags that contain a number, or a list of numbers with one run per number.
 
 use std::ops::RangeInclusive;
 
 use crate::{problem::quoted, reader::Section, yaml::decimal};
 
-/// The most values of a list.
+/// Maximum values of a list.
 const MAX_VALUES: usize = 100;
 
-/// The numbers of a flag; empty where it is absent, and `None` with a problem.
+/// The numbers of a flag; empty if it is absent. `None`: a problem was reported.
 pub(super) fn numbers(section: &Section, key: &'static str, range: RangeInclusive<f64>) -> Option<Vec<f64>> {
     if section.value(key).is_none() {
         return Some(Vec::new());
@@ -40,7 +40,7 @@ pub(super) fn counts(section: &Section, key: &'static str, range: RangeInclusive
     Some(numbers.into_iter().map(|it| it as u32).collect())
 }
 
-/// One number: a list of several is refused. `Some(None)` where the flag is absent.
+/// One number; a list of several numbers is refused. `Some(None)` if the flag is absent.
 pub(super) fn one(section: &Section, key: &'static str, range: RangeInclusive<f64>) -> Option<Option<f64>> {
     let numbers = numbers(section, key, range)?;
     if numbers.len() > 1 {

@@ -16,18 +16,18 @@ use crate::{
     },
 };
 
-/// The number of requests where nothing ends the load, as in the original.
+/// The number of requests if no flag ends the load, as in the original.
 const DEFAULT_COUNT: u64 = 10;
-/// The number of distinct prompts where nothing says how many requests there are, as in the original.
+/// The number of distinct prompts if no flag sets the number of requests, as in the original.
 const DEFAULT_ENTRIES: u64 = 100;
-/// How long requests may still run after the duration when it is not said, in seconds, as in the original.
+/// Default time in which requests may finish after the duration, in seconds, as in the original.
 const DEFAULT_GRACE: f64 = 30.0;
-/// The most turns of a session.
+/// Maximum turns of a session.
 const MAX_TURNS: f64 = 10_000.0;
 /// How often the original changes a rate that rises, in seconds.
 const RAMP_STEP: f64 = 0.1;
 
-/// What starts requests.
+/// What triggers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Concurrency,
@@ -37,10 +37,10 @@ pub(super) enum Kind {
     Schedule,
 }
 
-/// What ends a stage, and how its requests hang together.
+/// What ends a stage, and how its requests are grouped into sessions.
 pub(super) struct Counts {
     pub kind: Kind,
-    /// Requests of a stage; sessions where those are counted.
+    /// Requests per stage; sessions per stage if the flags count sessions.
     pub count: Option<u64>,
     /// The same of a warm-up.
     pub warm_up_count: Option<u64>,
@@ -49,18 +49,18 @@ pub(super) struct Counts {
     pub counts_sessions: bool,
     /// Mean and standard deviation of the turns of a session.
     pub turns: (f64, f64),
-    /// Distinct sessions where they are fewer than those of a stage; `None`: each is new.
+    /// Number of distinct sessions if the stage has more sessions than that; `None`: each session is new.
     pub pool: Option<u32>,
 }
 
 impl Counts {
-    /// Whether sessions have one turn.
+    /// Whether each session has one turn.
     pub fn is_single_turn(&self) -> bool {
         self.turns.0 <= 1.0 && self.turns.1 <= 0.0
     }
 }
 
-/// Reads what the data and the load both need. `None` goes with a problem.
+/// Reads what the data and the load both need. `None`: a problem was reported.
 pub(super) fn counts(root: &Section) -> Option<Counts> {
     let kind = kind(root);
     let turns = (
@@ -234,7 +234,7 @@ fn users(root: &Section, counts: &Counts) -> Option<Load> {
     Some(Load::Users { users: users?, rate: rate?, turns, duration: counts.duration, count: counts.count })
 }
 
-/// How the gaps are drawn. The first request comes after a gap.
+/// How the gaps are drawn. The first request is sent after a gap.
 fn arrivals(root: &Section, key: &'static str) -> Option<Arrivals> {
     let smoothness = root.number("arrival-smoothness", 1e-3..=1e6);
     let gamma = Arrivals::Gamma { burstiness: smoothness.unwrap_or(1.0) };
@@ -247,7 +247,7 @@ fn arrivals(root: &Section, key: &'static str) -> Option<Arrivals> {
     Some(arrivals)
 }
 
-/// A rate that rises from one step of the original's to its value.
+/// A rate that rises from the original's first step to the full rate.
 fn ramped(root: &Section, rate: f64) -> Option<Rate> {
     let target = RequestRate::try_from(rate).ok()?;
     if root.value("request-rate-ramp-duration").is_none() {
@@ -276,7 +276,7 @@ fn grace(root: &Section, counts: &Counts) -> Option<Span> {
     span(grace)
 }
 
-/// The stage before a load; `Some(None)` where there is none, and `None` with a problem.
+/// The stage before a load; `Some(None)` if there is none. `None`: a problem was reported.
 fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Option<f64>) -> Option<Option<Stage>> {
     const FLAGS: [&str; 4] =
         ["warmup-concurrency", "warmup-request-rate", "warmup-arrival-pattern", "warmup-grace-period"];
@@ -332,7 +332,7 @@ fn seconds(root: &Section, key: &'static str, most: f64) -> Option<Span> {
     root.positive_number(key, most).and_then(span)
 }
 
-/// Clients that go away: a share of them in per cent, and after how many seconds.
+/// Clients that disconnect early: their share in percent, and the seconds until they disconnect.
 pub(super) fn abandonment(root: &Section) -> Option<Abandonment> {
     let share = root.number("request-cancellation-rate", 0.0..=100.0).filter(|it| *it > 0.0);
     let delay = root.number("request-cancellation-delay", 0.0..=MAX_PAUSE_SECONDS as f64);

@@ -33,7 +33,7 @@ pub(super) fn has_flag(name: &str) -> bool {
     flags::AIPERF.has_flag(name)
 }
 
-/// The keys on which the length of a stage depends.
+/// The keys that determine the length of a stage.
 pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |stage| if is_warm_up(stage) { "warmup-request-count" } else { "request-count" },
     rate: |stage| match stage.load {
@@ -56,7 +56,7 @@ pub(super) const FORMAT: Format = Format {
     shipped: &[profile!("aiperf", "dataset"), profile!("aiperf", "synthetic")],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let flags = match profile {
         Value::String(text) => {
@@ -90,7 +90,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     Some(workload)
 }
 
-/// The original gives the values of `extra-inputs` the types that they look like.
+/// Gives the values of `extra-inputs` the types that the original infers from their texts.
 fn type_extra_inputs(flags: &mut Value) {
     let Some(fields) = flags.get_mut("extra-inputs").and_then(Value::as_object_mut) else { return };
     for value in fields.values_mut() {
@@ -112,7 +112,7 @@ fn sampling(root: &Section, sends_length: bool) -> Sampling {
     sampling
 }
 
-/// Without a seed the original's runs share no prompts. With one, every run has the same.
+/// Without a seed, the original's runs share no prompts. With a seed, every run sends the same prompts.
 fn prompt_reuse(root: &Section) -> PromptReuse {
     if !root.ignored("random-seed", ValueType::Number) {
         return PromptReuse::Fresh;

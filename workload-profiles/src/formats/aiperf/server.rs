@@ -20,9 +20,9 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses, Workload},
 };
 
-/// The most models of a profile.
+/// Maximum models of a profile.
 const MAX_MODELS: usize = 1_000;
-/// How long the original waits for a request when it is not said, in seconds.
+/// Default request timeout of the original, in seconds.
 const DEFAULT_TIMEOUT: f64 = 21_600.0;
 
 const APIS: [(&str, Api, &str); 3] = [
@@ -31,7 +31,7 @@ const APIS: [(&str, Api, &str); 3] = [
     ("responses", Api::Responses, "/v1/responses"),
 ];
 
-/// The API that is called, with a look at where. `None` goes with a problem.
+/// The API that is called, with a look at where. `None`: a problem was reported.
 pub(super) fn api(root: &Section, target: Target) -> Option<Api> {
     address(root, target);
     let found = word(root, "endpoint-type").unwrap_or_else(|| "chat".to_owned());

@@ -12,13 +12,13 @@ const PLAIN: [(&str, Arrivals); 5] = [
     ("conditionedPoisson", Arrivals::ConditionedPoisson),
     ("poissonPerSecond", Arrivals::PoissonPerSecond),
 ];
-/// All arrival processes, in the order in which messages list them.
+/// All arrival processes, in the order that messages use.
 const NAMES: [&str; 7] =
     ["constant", "constantAfterGap", "poisson", "gamma", "conditionedPoisson", "conditionedGamma", "poissonPerSecond"];
 /// Beyond these values all gaps of a gamma process are zero, or all are the same.
 const BURSTINESS: RangeInclusive<f64> = 1e-3..=1e6;
 
-/// Reads the key `arrivals`; `None` goes with at least one problem.
+/// Reads the key `arrivals`; `None`: at least one problem was reported.
 pub(super) fn read(section: &Section, key: &'static str) -> Option<Arrivals> {
     let (name, holder) = section.variant(key, &NAMES)?;
     if let Some((_, arrivals)) = PLAIN.iter().find(|(plain, _)| *plain == name) {

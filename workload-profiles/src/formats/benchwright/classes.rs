@@ -10,12 +10,12 @@ use crate::{
     workload::{Assignment, TrafficClass, TrafficClasses},
 };
 
-/// The most classes: each has figures of its own.
+/// Maximum classes: each has figures of its own.
 const MAX_CLASSES: usize = 1_000;
 /// The longest name of a class, in bytes.
 const MAX_NAME: usize = 256;
 
-/// Reads the section `classes`; `None` goes with at least one problem.
+/// Reads the section `classes`; `None`: at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<TrafficClasses> {
     section.require("classes", "write at least one, such as {name: batch, weight: 1}");
     let assignments = [("random", Assignment::Random), ("roundRobin", Assignment::RoundRobin)];

@@ -5,7 +5,7 @@ use crate::{
     workload::{Accuracy, DataSet, FileSource, Images, Load, RequestSource, RowContent, RowOrder, Stage, Trace},
 };
 
-/// Adds a problem for each part without which another one has no effect.
+/// Adds a problem for each setting that has no effect because another setting is missing.
 pub(super) fn check(root: &Section, requests: &RequestSource, stages: &[Stage], images: Option<&Images>) {
     if matches!(requests, RequestSource::TraceBlocks { .. }) {
         check_hashes(root, stages);
@@ -34,7 +34,7 @@ pub(super) fn check_accuracy(root: &Section, requests: &RequestSource, accuracy:
     root.problem("accuracy", message);
 }
 
-/// A chat template stands beside the tokenizer.
+/// A chat template needs a tokenizer beside it.
 pub(super) fn check_template(root: &Section, requests: &RequestSource, tokenizer: Option<&FileSource>) {
     let RequestSource::DataSet(DataSet { chat_template: Some(_), .. }) = requests else { return };
     let what = match tokenizer {

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Reads the section `dataSet`; `None` goes with at least one problem.
+/// Reads the section `dataSet`; `None`: at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<RequestSource> {
     section.require("file", "write where the launcher finds it: a path, or {url: ...}");
     section.require("row", "write what a row holds, such as {prompt: question} or {conversation: {send: turns}}");
@@ -72,7 +72,7 @@ fn row(section: &Section) -> Option<RowContent> {
     if name == "prompt" { prompt(&holder).map(RowContent::Prompt) } else { conversation(&holder) }
 }
 
-/// Whether the row holds a prompt whose column has no name in the profile.
+/// Whether the row contains a prompt but the profile does not name its column.
 fn has_no_name(section: &Section) -> bool {
     let prompt = section.value("row").and_then(|it| it.get("prompt"));
     prompt.is_some_and(|it| it.is_object() && it.get("name").is_none())
@@ -86,7 +86,7 @@ fn prompt(holder: &Section) -> Option<PromptColumn> {
     let section = holder.section("prompt")?;
     let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds), ("messages", PromptForm::Messages)];
     let form = section.or_default("form", PromptForm::default(), |it, key| it.choice(key, &forms));
-    // Without a name it is one of those that columns of this form usually have.
+    // Without a name, any of the usual columns for this form is used.
     let name = section.value("name").is_some().then(|| column(&section, "name"));
     section.finish();
     let prompt = PromptColumn::from_form(form?);

@@ -7,14 +7,14 @@ use crate::{
     workload::{ImageEncoding, ImagePlace, ImageSize, Images},
 };
 
-/// The most images of a request.
+/// Maximum images of a request.
 const MAX_IMAGES: u64 = 256;
-/// The most pixels of an image in one direction.
+/// Maximum pixels per side of an image.
 const MAX_PIXELS: u64 = 8_192;
-/// The most sizes.
+/// Maximum number of sizes.
 const MAX_SIZES: usize = 100;
 
-/// Reads the section `images`; `None` goes with at least one problem.
+/// Reads the section `images`; `None`: at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<Images> {
     section.require("perRequest", "write the number of images of a request, or a distribution of it");
     section.require("sizes", "write at least one, such as [{width: 512, height: 512}]");

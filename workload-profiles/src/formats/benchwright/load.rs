@@ -13,11 +13,11 @@ use crate::{
     workload::{Arrivals, Load, Rate, RateShape, RequestSource, UsedUp},
 };
 
-/// The keys of a stage that are sometimes written a level too deep, into its load. `warmUp` and `coolDown` are also keys of
-/// the root, but there they mean the whole run.
+/// Keys of a stage that authors sometimes write one level too deep, into its load. `warmUp` and `coolDown` are also keys of the root, where
+/// they apply to the whole run.
 const STAGE_KEYS: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
 
-/// Reads the key `load` of a stage; `earlier` is the number of stages before it. `None` goes with at least one problem.
+/// Reads the key `load` of a stage; `earlier` is the number of stages before it. `None`: at least one problem was reported.
 pub(super) fn read(stage: &Section, requests: Option<&RequestSource>, earlier: usize) -> Option<Load> {
     stage.require("load", "write when its requests are sent, such as {open: {rate: 1, duration: 30s}}");
     let (name, holder) = stage.variant_with_value("load", &["open", "closed", "burst", "trace", "users"])?;
@@ -101,7 +101,7 @@ fn burst(section: &Section) -> Option<Load> {
 fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
     section.require("concurrency", "write how many requests are under way at once");
     let concurrency = concurrency(section, "concurrency");
-    // A stage of recorded sessions ends when none is left, and one of rows may.
+    // A stage of recorded sessions ends when no session is left, and a stage of rows may end with the rows.
     let ends_with_data = match requests {
         Some(RequestSource::Recorded(_)) => true,
         Some(RequestSource::DataSet(set)) => set.used_up == UsedUp::EndStage,
@@ -134,7 +134,7 @@ fn users(section: &Section) -> Option<Load> {
     Some(load)
 }
 
-/// The most requests and the time of a load, at least one of which is there.
+/// Maximum requests and duration of a load. At least one of them is required.
 fn count_or_duration(section: &Section) -> (Option<u64>, Option<Span>) {
     if section.value("count").is_none() {
         section.require("duration", "write how long requests are sent, or their count");

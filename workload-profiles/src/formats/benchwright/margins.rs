@@ -1,4 +1,4 @@
-//! Warm-up and cool-down of a stage, and whether they, the window and the grace leave something to measure.
+//! Warm-up and cool-down of a stage, and whether margins, window and grace leave requests to measure.
 
 use crds::units::Span;
 
@@ -8,7 +8,7 @@ use crate::{
     workload::{Load, MAX_REQUESTS, Margin, Stage, Trace, Window},
 };
 
-/// A margin, which may be the whole stage.
+/// A margin, which may cover the whole stage.
 pub(super) fn read(section: &Section, key: &'static str) -> Option<Margin> {
     read_one_of(section, key, &["duration", "count", "all"])
 }
@@ -44,7 +44,7 @@ pub(super) fn check(section: &Section, stage: &Stage, window: Window) {
     check_ends(section, stage, window);
 }
 
-/// All requests of a burst are due at once, so that a margin of some length would hold all of them.
+/// All requests of a burst are due at the same time, so a margin with a duration would cover all of them.
 fn check_burst(section: &Section, stage: &Stage) {
     if !matches!(stage.load, Load::Burst { .. }) {
         return;
@@ -59,7 +59,7 @@ fn check_burst(section: &Section, stage: &Stage) {
     }
 }
 
-/// The time that the margins leave between them.
+/// Checks that the margins leave time between them.
 fn check_time_left(section: &Section, stage: &Stage) {
     let (begin, end) = (length(stage.warm_up), length(stage.cool_down));
     let both = Span(begin.unwrap_or_default().0.saturating_add(end.unwrap_or_default().0));
@@ -74,7 +74,7 @@ fn check_time_left(section: &Section, stage: &Stage) {
     }
 }
 
-/// The requests that the margins leave between them.
+/// Checks that the margins leave requests between them.
 fn check_requests_left(section: &Section, stage: &Stage) {
     let count = |margin| if let Some(Margin::Count(count)) = margin { Some(count) } else { None };
     let (begin, end) = (count(stage.warm_up), count(stage.cool_down));
@@ -100,7 +100,7 @@ fn first_key(has_warm_up: bool) -> &'static str {
     if has_warm_up { "warmUp" } else { "coolDown" }
 }
 
-/// A window and a grace need the time at which the stage ends.
+/// A window and a grace period need a stage with an end time.
 fn check_ends(section: &Section, stage: &Stage, window: Window) {
     let problem = |key: &str, what: &str| section.problem(key, what.to_owned());
     let windowed = window != Window::All && stage.warm_up != Some(Margin::All);

@@ -1,5 +1,5 @@
-//! Benchwright's own profile format: a [`Workload`] as `report.json` writes it. Keys with a default may be left out, and some
-//! values have short forms. The `workload` of a report is a profile of this format.
+//! Benchwright's own profile format: a [`Workload`] as in `report.json`. Keys with a default are optional, and some values have short
+//! forms. The `workload` of a report is a valid profile in this format.
 //!
 //! `docs/profiles.md` describes every key.
 
@@ -96,7 +96,7 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
@@ -132,7 +132,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
         combinations::check_template(&root, requests, tokenizer.as_ref());
     }
     root.finish();
-    // `?` only from here on, so that every key is read and every problem found.
+    // `?` only from here on, so that all keys are read and all problems are found.
     Some(Workload {
         streaming,
         model,

@@ -6,12 +6,12 @@ use crate::{
     workload::{PrefixBucket, PrefixChoice, PrefixPlace, Prefixes},
 };
 
-/// The most buckets.
+/// Maximum buckets.
 const MAX_BUCKETS: usize = 1_000;
 /// The highest weight.
 pub(super) const MAX_WEIGHT: f64 = 1e9;
 
-/// Reads the section `prefixes`; none where it is absent. `None` goes with at least one problem.
+/// Reads the section `prefixes`; none where it is absent. `None`: at least one problem was reported.
 pub(super) fn read(parent: &Section) -> Option<Prefixes> {
     if parent.value("prefixes").is_none() {
         return Some(Prefixes::default());

@@ -4,12 +4,12 @@ use crds::units::RequestRate;
 
 use crate::{reader::Section, workload::Probes};
 
-/// The most probes a second: more would be a load.
+/// Maximum probes per second: more would be a load.
 const MAX_RATE: f64 = 100.0;
 /// The longest prompt and answer of a probe, in tokens.
 const MAX_TOKENS: u64 = 1_024;
 
-/// Reads the section `probes`; `None` goes with at least one problem.
+/// Reads the section `probes`; `None`: at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<Probes> {
     section.require("rate", "write how many probes are sent a second, such as 1");
     let rate = section.positive_number("rate", MAX_RATE).and_then(|it| RequestRate::try_from(it).ok());

@@ -11,11 +11,11 @@ use crate::{
     workload::{RampUpStrategy, Rate, RatePoint, RateShape},
 };
 
-/// The most points of a rate.
+/// Maximum points of a rate.
 const MAX_POINTS: usize = 10_000;
 
 /// Reads `rate` of an open load; `duration` is that of the load, where it has one, and `earlier` the number of stages before its own.
-/// `None` goes with at least one problem.
+/// `None`: at least one problem was reported.
 pub(super) fn read(section: &Section, duration: Option<Span>, earlier: usize) -> Option<Rate> {
     let value = section.value("rate")?;
     if !value.is_object() {

@@ -1,4 +1,4 @@
-//! What the requests hold.
+//! What the requests contain.
 
 use crds::units::Seed;
 
@@ -15,11 +15,11 @@ use crate::{
     workload::{PromptText, RequestSource},
 };
 
-/// The kinds of requests, in the order in which messages list them.
+/// The kinds of requests, in the order that messages use.
 const NAMES: [&str; 8] =
     ["random", "sharedPrefix", "conversations", "dataSet", "recorded", "traceBlocks", "questions", "mock"];
 
-/// Reads `requests`; `None` goes with at least one problem.
+/// Reads `requests`; `None`: at least one problem was reported.
 pub(super) fn read(root: &Section) -> Option<RequestSource> {
     root.require("requests", "write what to send, such as {random: {input: 512, output: 128}}");
     let (name, holder) = root.variant("requests", &NAMES)?;

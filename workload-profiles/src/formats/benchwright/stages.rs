@@ -16,8 +16,8 @@ use crate::{
 /// The longest name of a stage.
 const MAX_NAME: usize = 64;
 
-/// Reads `stages`, and the warm-up and cool-down of the run, which become those of its first and its last stage. `None` goes
-/// with at least one problem.
+/// Reads `stages`. The run's warm-up and cool-down become the warm-up of its first stage and the cool-down of its last stage. `None`: at
+/// least one problem was reported.
 pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSource>) -> Option<Vec<Stage>> {
     let warm_up = margins::read_part(root, "warmUp");
     let cool_down = margins::read_part(root, "coolDown");
@@ -52,7 +52,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
     (stages.len() == count).then_some(stages)
 }
 
-/// Gives the run's margin to its first or last stage, which must not have its own as well.
+/// Applies the run's margin to its first or last stage. The stage must not have its own margin as well.
 fn inherit(section: &Section, key: &'static str, of_run: Option<Margin>, of_stage: &mut Option<Margin>) {
     if of_run.is_some() && of_stage.is_some() {
         section.problem(key, format!("is set, and so is {key} of the run; keep one of them"));
@@ -73,7 +73,7 @@ fn stage(section: &Section, names: &mut StageNames, requests: Option<&RequestSou
 }
 
 fn name(section: &Section) -> Option<String> {
-    // Letters that mean the same in the name of a file.
+    // Letters that need no escaping in file names.
     let is_name_letter = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     let name = section.text("name")?;
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_name_letter) {

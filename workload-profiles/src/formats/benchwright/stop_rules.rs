@@ -6,10 +6,10 @@ use crate::{
     workload::{Hit, HitLimit, MAX_REQUESTS, StopRule, StopScope},
 };
 
-/// The most rules: each looks at every request.
+/// Maximum number of rules: each rule checks every request.
 const MAX_RULES: usize = 100;
 
-/// Reads the list `stopRules`; empty where it is absent. `None` goes with at least one problem.
+/// Reads the list `stopRules`; empty where it is absent. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, streaming: bool) -> Option<Vec<StopRule>> {
     if root.value("stopRules").is_none() {
         return Some(Vec::new());

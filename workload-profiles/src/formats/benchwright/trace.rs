@@ -16,7 +16,7 @@ use crate::{
 /// The slowest and the fastest replay: the formats with a factor of the time, or two, reach both.
 const SPEED: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
-/// Reads a load that replays a trace; `None` goes with at least one problem.
+/// Reads a load that replays a trace; `None`: at least one problem was reported.
 pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> Option<Load> {
     section.require("trace", "write what to replay: {inline: [...]} or {file: {path: ...}}");
     let recorded = section.variant_with_value("trace", &["inline", "file"]).and_then(|(name, holder)| match name {
@@ -104,7 +104,7 @@ fn file(section: Section) -> Option<TraceFile> {
     Some(TraceFile { file: file?, format: format?, time: time?, at_column, input_column, output_column, hashes_column })
 }
 
-/// Whether the name of a file is that of JSON lines.
+/// Whether the file name belongs to JSON lines.
 fn is_jsonl(name: &str) -> bool {
     [".jsonl", ".ndjson"].iter().any(|it| name.ends_with(it))
 }

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Reads the section. `known`: the check where the section names none. `None` goes with a problem.
+/// Reads the section. `known`: the default check. `None`: a problem was reported.
 pub(in crate::formats) fn read(section: Section, known: Option<&str>) -> Option<Accuracy> {
     let checks: Vec<&str> = BENCHMARK_CHECKS.into_iter().chain(PLAIN_CHECKS).collect();
     if known.is_none() {

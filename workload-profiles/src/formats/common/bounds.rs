@@ -1,18 +1,18 @@
 //! Bounds that hold for every format.
 
-/// The most stages.
+/// Maximum stages.
 pub(in crate::formats) const MAX_STAGES: usize = 1000;
 /// The longest stage, in seconds: a week.
 pub(in crate::formats) const MAX_STAGE_SECONDS: u64 = 604_800;
 /// The longest pause, timeout and bound of goodput, in seconds: a day.
 pub(in crate::formats) const MAX_PAUSE_SECONDS: u64 = 86_400;
-/// The most requests under way at once. Each holds a connection, and a machine has 64,512 ports to one address.
+/// Maximum concurrency. Each request holds a connection, and a machine has 64,512 ports per remote address.
 pub(in crate::formats) const MAX_CONCURRENCY: u64 = 60_000;
 /// The longest prompt or answer, in tokens.
 pub(in crate::formats) const MAX_TOKENS: u64 = 2_000_000;
-/// The most lengths that are drawn before they repeat.
+/// Maximum lengths that are drawn before they repeat.
 pub(in crate::formats) const MAX_DRAWN: u64 = 10_000_000;
-/// The most distinct prompts of a shared-prefix load: their shuffled order is kept in memory.
+/// Maximum distinct prompts of a shared-prefix load: their shuffled order is kept in memory.
 pub(in crate::formats) const MAX_PROMPTS: u64 = 1_000_000;
-/// The most turns of a conversation.
+/// Maximum turns of a conversation.
 pub(in crate::formats) const MAX_TURNS: u64 = 10_000;

@@ -1,5 +1,5 @@
-//! Command lines as profiles: `guidellm run --profile kind=concurrent,streams=8`. They are split into words as a shell splits them, and the
-//! words into options. Nothing is run, and no variable of a shell has a value.
+//! Command lines as profiles: `guidellm run --profile kind=concurrent,streams=8`. They are split into words like in a shell, and the words
+//! into options. Nothing is run, and shell variables have no values.
 
 use super::shell::{Shell, ShellError, escaped};
 use crate::problem::{named, quoted, suggestion};
@@ -18,7 +18,7 @@ pub(in crate::formats) enum CommandLineError {
 pub(in crate::formats) struct CommandOption {
     /// Its name as written, without the dashes at its start.
     pub name: String,
-    /// Its values: none for a bare flag; several where several words follow.
+    /// Its values: empty for a bare flag; several values if several words follow.
     pub values: Vec<String>,
 }
 
@@ -37,8 +37,8 @@ pub(in crate::formats) fn words(text: &str) -> Result<Vec<String>, CommandLineEr
     Ok(words)
 }
 
-/// The options among the words after the program. The words after an option that are no options are its values; after `--key=value`
-/// there are none. A negative number is a value.
+/// The options among the words after the program. Words after an option that are not options are its values. After `--key=value`, no values
+/// follow. A negative number is a value.
 pub(in crate::formats) fn options(words: &[String]) -> Result<Vec<CommandOption>, CommandLineError> {
     let mut options: Vec<CommandOption> = Vec::new();
     let mut takes_values = false;
@@ -65,8 +65,8 @@ fn option(word: &str) -> Option<&str> {
     name.starts_with(|it: char| it.is_ascii_alphabetic()).then_some(name)
 }
 
-/// A command line in which an option has another value; `none` stands for an option without one. An option that is not there is added
-/// where it is one of the `known` names.
+/// The command line with a new value for one option; `none` means an option without a value. A missing option is added if it is one of the
+/// `known` names.
 ///
 /// # Errors
 /// What is wrong with the name.
@@ -88,7 +88,7 @@ pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) ->
             options[at].values = values;
             let kept = options[at].name.clone();
             let mut index = 0;
-            // An option that may be repeated has one value now.
+            // An option that may be repeated now has a single value.
             options.retain(|it| {
                 index += 1;
                 index <= at + 1 || it.name != kept
@@ -106,7 +106,7 @@ pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) ->
         }
     }
     let options = options.iter().flat_map(|it| {
-        // A value that begins with a dash, such as a negative number, would be an option otherwise.
+        // Otherwise a value that begins with a dash, such as a negative number, would be read as an option.
         let joined = it.values.len() == 1 && it.values[0].starts_with('-');
         let first = if joined { format!("--{}={}", it.name, it.values[0]) } else { dashed(&it.name) };
         [first].into_iter().chain(it.values.iter().filter(move |_| !joined).cloned())
@@ -115,7 +115,7 @@ pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) ->
     Ok(all.join(" "))
 }
 
-/// A name with its dashes: one for a letter.
+/// A name with its dashes: one dash before a single letter, else two.
 fn dashed(name: &str) -> String {
     if name.len() == 1 { format!("-{name}") } else { format!("--{name}") }
 }

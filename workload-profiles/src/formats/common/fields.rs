@@ -16,7 +16,7 @@ pub(in crate::formats) fn api(root: &Section) -> Option<Api> {
     root.or_default("api", Api::Completions, |it, key| it.choice(key, &apis()))
 }
 
-/// The names of each API: first those of profiles, then those that a report writes.
+/// The names of each API: first the names in profiles, then the names in reports.
 fn apis() -> [(&'static str, Api); 8] {
     [
         ("completions", Api::Completions),
@@ -30,7 +30,7 @@ fn apis() -> [(&'static str, Api); 8] {
     ]
 }
 
-/// The section `sampling`; keys that are left out have the value of `defaults`.
+/// The section `sampling`; absent keys have the values from `defaults`.
 pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampling {
     let Some(section) = root.section("sampling") else { return defaults };
     let fields = [
@@ -70,7 +70,7 @@ pub(in crate::formats) fn extra(parent: &Section) -> Option<Extra> {
     }
 }
 
-/// Adds a problem for each key that bounds what only a stream has, when there is no stream.
+/// Without streaming, adds a problem for each key that only applies to a stream.
 pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
     for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
         section
@@ -78,7 +78,7 @@ pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, ke
     }
 }
 
-/// The section `timeouts`; keys that are left out have the value of `defaults`.
+/// The section `timeouts`; absent keys have the values from `defaults`.
 pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool) -> Timeouts {
     let Some(section) = root.section("timeouts") else { return defaults };
     needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);
@@ -93,7 +93,7 @@ pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming
     timeouts
 }
 
-/// A number of requests under way at once.
+/// A concurrency.
 pub(in crate::formats) fn concurrency(section: &Section, key: &'static str) -> Option<u32> {
     section.count_u32(key, 1..=MAX_CONCURRENCY)
 }

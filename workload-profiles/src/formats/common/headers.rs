@@ -1,4 +1,4 @@
-//! Header fields that a profile wants sent with every request.
+//! Header fields that a profile adds to every request.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// Header fields that the launcher sets itself.
 const LAUNCHER_HEADERS: [&str; 5] = ["host", "content-length", "content-type", "transfer-encoding", "connection"];
-/// The most header fields.
+/// Maximum header fields.
 const MAX_HEADERS: usize = 64;
 /// The longest value of a header field, in bytes.
 const MAX_HEADER_BYTES: usize = 4096;
@@ -42,7 +42,7 @@ pub(in crate::formats) fn headers(section: &Section) -> BTreeMap<String, String>
     headers
 }
 
-/// The name of a header field whose value the launcher writes.
+/// The name of a header field that the launcher fills with its own value.
 pub(in crate::formats) fn header_name(section: &Section, key: &'static str) -> Option<String> {
     let name = section.text(key)?;
     match check_name(name) {

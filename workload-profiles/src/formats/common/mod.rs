@@ -1,4 +1,4 @@
-//! What several formats need: bounds of all profiles, and keys that mean the same in each format that has them.
+//! Code that several formats share: bounds for all profiles, and keys with the same meaning in several formats.
 
 pub(super) mod accuracy;
 pub(super) mod bounds;

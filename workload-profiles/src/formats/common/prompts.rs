@@ -8,7 +8,7 @@ use crate::{
     workload::{LengthDistribution, PromptText, Shape, TokenIdRange},
 };
 
-/// Beyond these values a skew-normal distribution is half of a normal one.
+/// Beyond these values a skew-normal distribution equals half of a normal distribution.
 const SKEW: RangeInclusive<f64> = -1e6..=1e6;
 
 /// What prompts are made of: `words`, `prose` or `tokenIds`.
@@ -54,8 +54,8 @@ pub(in crate::formats) fn check_prompt_count(
     }
 }
 
-/// Where the mean of a normal distribution may lie. inference-perf has both rules, and a workload of it, as its report shows
-/// it, has to be a profile of our format.
+/// Where the mean of a normal distribution may lie. inference-perf uses both rules. A report with its workload has to be a valid profile in
+/// our format.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats) enum NormalMean {
     /// Between min and max.
@@ -74,7 +74,7 @@ pub(in crate::formats) fn required_length(
     numbers(parent, key, normal, 1..=MAX_TOKENS)
 }
 
-/// Numbers of a range, such as those of turns or images: one number, or a distribution. `None` where the key is absent or wrong.
+/// Numbers in a range, such as turns or images: one number, or a distribution. `None` if the key is absent or wrong.
 pub(in crate::formats) fn numbers(
     parent: &Section,
     key: &'static str,
@@ -137,22 +137,22 @@ fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>
     Some(LengthDistribution { shape: shape?, min, max, mean, std_dev, total_count })
 }
 
-/// The bounds of the lengths. Those of a fixed length are that length where they are left out.
+/// The bounds of the lengths. The default bounds of a fixed length equal that length.
 fn min_and_max(section: &Section, fixed: Option<f64>, range: RangeInclusive<u64>) -> (u32, u32) {
     let (min, max) = (section.count_u32("min", range.clone()), section.count_u32("max", range.clone()));
     match fixed.map(|it| it.round() as u32) {
-        // A bound that is left out never passes the other one: then it is the mean that is wrong.
+        // A default bound never passes the bound that is given. Then the mean is reported as wrong.
         Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
         None => (min.unwrap_or(*range.start() as u32), max.unwrap_or(*range.end() as u32)),
     }
 }
 
-/// Adds a problem when a mean that has to lie between the bounds does not.
+/// Adds a problem if a mean is not between its bounds, but has to be.
 fn check_mean(section: &Section, shape: Option<Shape>, normal: NormalMean, mean: f64, bounds: RangeInclusive<u32>) {
     let (min, max) = bounds.into_inner();
     let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&mean);
     let is_right = match shape {
-        // A fixed length is rounded to a whole one.
+        // A fixed length is rounded to an integer.
         Some(Shape::Fixed) => within(mean.round()),
         Some(Shape::Normal) => normal == NormalMean::Anywhere || within(mean),
         Some(Shape::Lognormal | Shape::SkewNormal { .. } | Shape::Poisson | Shape::Uniform) | None => true,

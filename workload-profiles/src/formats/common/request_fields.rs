@@ -18,7 +18,7 @@ pub(in crate::formats) fn add_request_fields(section: &Section, key: &'static st
         sampling.ignore_eos = fields.bool("ignore_eos").unwrap_or(sampling.ignore_eos);
     }
     if fields.value("min_tokens").is_some() {
-        // 0, the default of the server, asks for nothing.
+        // 0 is the server's default, so it is not sent.
         sampling.min_tokens = fields.count_u32("min_tokens", 0..=MAX_TOKENS).filter(|it| *it > 0);
     }
     for name in ["max_tokens", "max_completion_tokens", "max_output_tokens"] {
@@ -31,7 +31,7 @@ pub(in crate::formats) fn add_request_fields(section: &Section, key: &'static st
     add_fields(section, key, others.map(|(name, value)| (name.to_owned(), value.clone())), sampling);
 }
 
-/// Adds fields, which a flag asks for.
+/// Adds the fields that a flag requests.
 pub(in crate::formats) fn add_fields(
     section: &Section,
     flag: &str,

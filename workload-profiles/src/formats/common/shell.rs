@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, iter::Peekable, str::Chars};
 
 use crate::{problem::quoted, yaml::MAX_TEXT_BYTES};
 
-/// Characters that make a shell do more than run one program, where they are not quoted.
+/// Unquoted, these characters make a shell do more than run one program.
 const OPERATORS: [char; 8] = ['|', '&', ';', '<', '>', '(', ')', '`'];
 
 /// Why a text cannot be split.
@@ -30,7 +30,7 @@ pub(crate) enum ShellError {
 pub(in crate::formats) struct Shell<'a> {
     letters: Peekable<Chars<'a>>,
     variables: BTreeMap<String, String>,
-    /// The bytes of all values of variables in words, which are bounded: a variable may hold another one twice, and so on.
+    /// Total bytes of expanded variables. They are bounded, because a variable may contain another one twice, and so on.
     expanded: usize,
 }
 
@@ -39,14 +39,13 @@ impl<'a> Shell<'a> {
         Shell { letters: text.chars().peekable(), variables: BTreeMap::new(), expanded: 0 }
     }
 
-    /// Gives a variable its value for the commands that follow.
+    /// Sets a variable for the commands that follow.
     pub fn set(&mut self, name: &str, value: &str) {
         self.variables.insert(name.to_owned(), value.to_owned());
     }
 
-    /// The words of the next command; `None` at the end. Quotes and backslashes have the meaning that a POSIX shell gives them, and `#` at
-    /// the start of a word begins a comment. A line that begins with a dash goes on with the command of the line before, whose backslash
-    /// may have been lost.
+    /// The words of the next command; `None` at the end. Quotes and backslashes have their POSIX meaning, and `#` at the start of a word begins
+    /// a comment. A line that begins with a dash continues the command of the previous line, because a trailing backslash may have been lost.
     pub fn next_command(&mut self) -> Result<Option<Vec<String>>, ShellError> {
         let mut words = Vec::new();
         // `None` between two words.
@@ -55,7 +54,7 @@ impl<'a> Shell<'a> {
             match letter {
                 '\'' | '"' => self.quote(letter, word.get_or_insert_default())?,
                 '\\' => match self.letters.next() {
-                    // A line that goes on in the next one.
+                    // The next line continues this one.
                     Some('\n') => {}
                     Some('\r') if self.letters.peek() == Some(&'\n') => drop(self.letters.next()),
                     Some(it) => word.get_or_insert_default().push(it),
@@ -114,7 +113,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// What stands for a `$` that was just read: the value of the variable behind it, or the `$` itself.
+    /// The expansion of a `$` that was just read: the variable's value, or the `$` itself.
     fn variable(&mut self) -> Result<String, ShellError> {
         let is_name = |it: &char| it.is_ascii_alphanumeric() || *it == '_';
         let braced = self.letters.next_if_eq(&'{').is_some();
@@ -144,7 +143,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// A word as a shell reads it back.
+/// A word, escaped so that a shell reads it unchanged.
 pub(in crate::formats) fn escaped(word: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "_@%+=:,./-".contains(it);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,5 +1,5 @@
-//! How long the stages of a finished workload take: a stage that ends after a count has to reach it within the longest stage, one that
-//! ends after a time has to send a request within it, and slots have to open before their stage ends.
+//! How long the stages of a complete workload take. A stage that ends after a count has to reach it within the maximum stage length. A
+//! stage that ends after a time has to send a request within it. Slots have to open before their stage ends.
 
 use super::bounds::MAX_STAGE_SECONDS;
 use crate::{
@@ -7,14 +7,14 @@ use crate::{
     workload::{Load, Rate, RateShape, Stage},
 };
 
-/// The keys of a format, to name them in messages: those of a stage where they depend on it.
+/// The names of a format's keys for messages: the keys that determine the length of a stage.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Keys {
     /// The number of requests.
     pub count: fn(&Stage) -> &'static str,
     /// Requests per second.
     pub rate: fn(&Stage) -> &'static str,
-    /// The time within which the slots of a closed loop open.
+    /// The time in which the slots of a closed loop open.
     pub ramp_up: &'static str,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::formats) fn check(stages: &[Stage], keys: &Keys, findings: &Findin
     }
 }
 
-/// Whether a load has a rate and a time in which less than one request is due, in the mean.
+/// Whether the mean number of requests due within the load's duration is below one.
 pub(in crate::formats) fn sends_nothing(load: &Load) -> bool {
     match load {
         Load::Open { rate: Rate::Varying(RateShape::RampUp { .. } | RateShape::Measured(_)), .. } => false,
@@ -55,7 +55,7 @@ pub(in crate::formats) fn sends_nothing(load: &Load) -> bool {
     }
 }
 
-/// The count that a load does not reach within the longest stage, if there is one.
+/// The load's count, if it cannot be reached within the maximum stage length.
 pub(in crate::formats) fn unreachable_count(load: &Load) -> Option<u64> {
     let reaches = |rate: &Rate, count| rate.reaches(count, MAX_STAGE_SECONDS as f64);
     match load {

@@ -1,15 +1,15 @@
-//! Names for stages that have none in the profile.
+//! Default names of stages.
 
 use std::collections::BTreeMap;
 
 use crate::workload::{Load, Phase, Rate, RateShape};
 
-/// Gives each stage a different name.
+/// Generates a unique name for each stage.
 #[derive(Default)]
 pub(in crate::formats) struct StageNames(BTreeMap<String, u32>);
 
 impl StageNames {
-    /// `r10` for 10 requests per second, `c8` for 8 at once, `sweep` for a rate that is measured, with `-2` for the second stage of that name.
+    /// `r10` for 10 requests per second, `c8` for concurrency 8, `sweep` for a measured rate; with `-2` for the second stage of the same name.
     pub fn name(&mut self, load: &Load) -> String {
         let name = match load {
             Load::Open { rate: Rate::Steady(rate), .. } => format!("r{rate}"),

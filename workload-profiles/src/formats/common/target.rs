@@ -1,29 +1,29 @@
-//! The model and the server that a profile names, beside those of the run.
+//! The model and the server that a profile names, compared with the run's target.
 
 use crate::{formats::Target, reader::Section};
 
-/// The model that a key names, with a notice where the run asks for another; `None` where the key is absent, empty or wrong.
+/// The model that a key names, with a notice if the run requests another model. `None` if the key is absent, empty or wrong.
 pub(in crate::formats) fn model(section: &Section, key: &'static str, target: Target) -> Option<String> {
     let model = section.text(key).map(str::trim).filter(|it| !it.is_empty())?;
     note_model(section, key, model, target);
     Some(model.to_owned())
 }
 
-/// Adds a notice where the run has another target than the URL that a key holds, if any.
+/// Adds a notice if a key contains a URL that differs from the run's target.
 pub(in crate::formats) fn check_url(section: &Section, key: &'static str, target: Target) {
     if let Some(url) = section.text(key) {
         note_url(section, key, url, target);
     }
 }
 
-/// Adds a notice where the run asks for another model.
+/// Adds a notice if the run requests another model.
 pub(in crate::formats) fn note_model(section: &Section, key: &str, model: &str, target: Target) {
     if let Some(requested) = target.model.filter(|it| *it != model) {
         section.notice(key, format!("is {model}, but target.model of the run is {requested}, which is used"));
     }
 }
 
-/// Adds a notice where the run has another target than `url`. A slash at the end makes no difference, and an empty URL is none.
+/// Adds a notice if the run's target differs from `url`. Ignores a trailing slash, and an empty URL.
 pub(in crate::formats) fn note_url(section: &Section, key: &str, url: &str, target: Target) {
     let url = url.trim_end_matches('/');
     if !url.is_empty() {

@@ -20,7 +20,7 @@ pub(in crate::formats) fn tokenizer(root: &Section, tool: &str, needed: bool) ->
     from_text(root, "tokenizer", &file?)
 }
 
-/// A name that a template may leave empty, because the run does not name a model.
+/// A name that a template may leave empty, if the run does not name a model.
 pub(in crate::formats) fn name(root: &Section, key: &'static str) -> Option<String> {
     if root.value(key).and_then(Value::as_str).is_some_and(|it| it.trim().is_empty()) { None } else { word(root, key) }
 }

@@ -1,4 +1,4 @@
-//! The classes Homogeneous and Heterogeneous of fmperf: a number of users, each of whom sends a request when its last one has ended.
+//! The classes Homogeneous and Heterogeneous of fmperf: a number of users. Each user sends a request when its last request has ended.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
@@ -27,12 +27,12 @@ use crate::{
 
 /// The seed of the original's requests.
 const SEED: u64 = 42;
-/// The values of fmperf's own example for what its profiles do not hold.
+/// Defaults from fmperf's own example, for values that its profiles do not contain.
 const USERS: u32 = 1;
 const SECONDS: u32 = 30;
 const GRACE: u32 = 10;
 
-/// Reads a profile of the class Homogeneous: one prompt, sent again and again. `None` goes with at least one problem.
+/// Reads a profile of the class Homogeneous: one prompt, sent again and again. `None`: at least one problem was reported.
 pub(super) fn homogeneous(root: Section, target: Target) -> Option<Workload> {
     let input = length(&root, "input_tokens", 500);
     let output = length(&root, "output_tokens", 50);
@@ -41,7 +41,7 @@ pub(super) fn homogeneous(root: Section, target: Target) -> Option<Workload> {
     finish(root, target, input?..=input?, output?..=output?, 1, share)
 }
 
-/// Reads a profile of the class Heterogeneous: a few prompts, each of which is sent as often as the others.
+/// Reads a profile of the class Heterogeneous: a few prompts, each sent equally often. `None`: at least one problem was reported.
 pub(super) fn heterogeneous(root: Section, target: Target) -> Option<Workload> {
     let bounds = |min, max| {
         let (least, most) = (length(&root, min, 10), length(&root, max, 20));
@@ -104,8 +104,8 @@ fn finish(
     })
 }
 
-/// As many distinct prompts as there are samples, which are the same in every run. Each is a group of one: a prefix and a question,
-/// of a token each or more. One prompt of one token has no such form, and nothing in it that a prefix cache keeps.
+/// One distinct prompt per sample; the prompts are the same in every run. Each prompt is a group of its own: a prefix and a question, of
+/// one token or more each. A prompt of one token cannot be split in this way, and a prefix cache keeps none of it.
 fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u32) -> RequestSource {
     let distribution = |range: RangeInclusive<u32>| match range.into_inner() {
         (min, max) if min == max => LengthDistribution::fixed(min),
@@ -128,7 +128,7 @@ fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u
     }
 }
 
-/// The temperature of all requests; none where classes have different ones.
+/// The temperature of all requests; none if classes have different temperatures.
 fn temperature(greedy: f64) -> Extra {
     let all = if greedy >= 1.0 {
         Some(0)

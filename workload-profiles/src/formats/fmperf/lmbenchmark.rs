@@ -1,4 +1,4 @@
-//! LMBenchmark: users who talk with the server in rounds, or the conversations of ShareGPT, at one rate after the other.
+//! LMBenchmark: users who send requests in rounds, or the conversations of ShareGPT, at a list of rates.
 
 use crds::{benchmark_run::Api, units::RequestRate};
 use serde_json::Value;
@@ -23,7 +23,7 @@ use crate::{
     yaml::decimal,
 };
 
-/// The rates where the profile names none.
+/// The default rates.
 const DEFAULT_RATES: &str = "0.5 0.67 0.84 1.0 1.17 1.34";
 
 /// The lowest rate: a request in 1,000 s.
@@ -32,7 +32,7 @@ const LEAST_RATE: f64 = 0.001;
 /// A rate, and its name in the name of a stage.
 pub(super) type NamedRate = (String, RequestRate);
 
-/// Reads a profile. `None` goes with at least one problem.
+/// Reads a profile. `None`: at least one problem was reported.
 pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     let model = model(&root, "model_name", target);
     place(&root);
@@ -47,7 +47,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     let content = match scenario {
         Some(Scenario::ShareGpt) => sharegpt::read(&root, rates.as_deref()),
         Some(Scenario::Users(kind)) => users::read(&root, kind, rates.as_deref()),
-        // The keys of users are those of most scenarios, so that their mistakes are found too.
+        // Most scenarios have users, so the keys of users are checked as well.
         None => users::read(&root, scenario::LONG_INPUT, rates.as_deref()).filter(|_| false),
     };
     root.finish();
@@ -57,7 +57,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
         Sessions { header: Some("x-user-id".to_owned()), after_failure: AfterFailure::End, ..Sessions::default() };
     Some(Workload {
         model,
-        // The texts of a user follow from the number of the user, which begins with init_user_id in every run.
+        // The texts of a user depend on its number, and numbering begins with init_user_id in every run.
         prompts: if is_users { PromptReuse::PerStage } else { PromptReuse::Fresh },
         sessions: if is_users { sessions } else { Sessions::default() },
         sampling: Sampling { extra: extra(0), ..Sampling::default() },
@@ -65,7 +65,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     })
 }
 
-/// The rates: texts separated by blanks, one number, or a list.
+/// The rates: a text with blanks between the rates, one number, or a list.
 fn rates(root: &Section) -> Option<Vec<NamedRate>> {
     let words: Vec<(String, String)> = match root.value("qps_values") {
         None => blanks(DEFAULT_RATES),

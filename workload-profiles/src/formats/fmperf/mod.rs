@@ -1,7 +1,7 @@
 //! The formats of fmperf: LMBenchmark's scenarios, which llm-d-benchmark ran through it, and the workload classes of its own. "The
 //! original" in comments is LMBenchmark or fmperf.
 //!
-//! A profile has the class of which it names a key. What the original does in another way than its profile says has a notice.
+//! The keys of a profile determine its class. A notice reports where the original ignores its own profile.
 
 mod classes;
 mod guidellm;
@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{problem::Findings, reader::Section, workload::Workload};
 
-/// The keys that an override may add: LMBenchmark's, and those of ours for what a profile does not hold: `dataset_file` of the scenario
-/// sharegpt, and `duration` and `grace_period` of the classes of fmperf.
+/// The keys that an override may add: LMBenchmark's keys, and our own keys for data that a profile does not contain: `dataset_file` of the
+/// scenario sharegpt, and `duration` and `grace_period` of fmperf's classes.
 pub(super) const KEYS: [&str; 21] = [
     "answer_len",
     "base_url",
@@ -45,12 +45,12 @@ pub(super) const KEYS: [&str; 21] = [
     "test_duration",
     "use_chat_completions",
 ];
-/// The keys of which each says the class of a workload.
+/// Each of these keys identifies the class of a workload.
 const HOMOGENEOUS: [&str; 3] = ["input_tokens", "output_tokens", "greedy"];
 const HETEROGENEOUS: [&str; 5] =
     ["min_input_tokens", "max_input_tokens", "min_output_tokens", "max_output_tokens", "frac_greedy"];
 
-/// The keys on which the length of a stage depends.
+/// The keys that determine the length of a stage.
 const STAGE_LENGTH: stage_length::Keys =
     stage_length::Keys { count: |_| "their number", rate: |_| "qps_values", ramp_up: "num_users_warmup" };
 
@@ -69,7 +69,7 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let has = |keys: &[&'static str]| keys.iter().any(|it| root.value(it).is_some());

@@ -7,7 +7,7 @@ use crate::{problem::quoted, reader::Section};
 pub(super) enum Scenario {
     /// Conversations of a file.
     ShareGpt,
-    /// Users who ask in rounds.
+    /// Users who send requests in rounds.
     Users(UsersScenario),
 }
 
@@ -16,7 +16,7 @@ pub(super) enum Scenario {
 pub(super) struct UsersScenario {
     /// Its name in a profile.
     pub name: &'static str,
-    /// Whether the script of the original has values of its own for users, rounds, lengths and time, whatever the profile says.
+    /// Whether the original's script hard-codes users, rounds, lengths and time, and ignores the profile.
     pub hard_coded: bool,
     /// Users at each time.
     pub users: u32,
@@ -26,16 +26,16 @@ pub(super) struct UsersScenario {
     pub texts: (u32, u32),
 }
 
-/// The scenario whose script follows the profile.
+/// The scenario with a script that follows the profile.
 pub(super) const LONG_INPUT: UsersScenario =
     UsersScenario { name: "long-input", hard_coded: false, users: 15, answer: 100, texts: (1_000, 20_000) };
-/// The script takes the number of words in its settings for these lengths, which is 1.
+/// For these lengths the script counts the words in its settings, which is 1.
 const SHORT_INPUT: UsersScenario =
     UsersScenario { name: "short-input", hard_coded: true, users: 320, answer: 20, texts: (1, 1) };
 const LONG_LONG: UsersScenario =
     UsersScenario { name: "long-long", hard_coded: true, users: 320, answer: 1_000, texts: (1, 1) };
 
-/// Reads the key `scenarios`; `None` goes with a problem.
+/// Reads the key `scenarios`; `None`: a problem was reported.
 pub(super) fn read(section: &Section, key: &'static str) -> Option<Scenario> {
     let text = section.text(key)?;
     let words: Vec<&str> = text.split([' ', ',']).filter(|it| !it.is_empty()).collect();

@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// More rows than the file has: a stage ends with the last one.
+/// More rows than the file contains: a stage ends with the last row.
 const ROWS: f64 = 100_000.0;
 
-/// The requests and the stages. `None` goes with at least one problem.
+/// The requests and the stages. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, rates: Option<&[NamedRate]>) -> Option<(RequestSource, Vec<Stage>)> {
     for key in ["num_users", "num_users_warmup", "num_rounds", "system_prompt", "chat_history", "answer_len"] {
         root.ignored(key, ValueType::Number);

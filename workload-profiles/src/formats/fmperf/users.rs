@@ -1,4 +1,4 @@
-//! The scenarios in which users ask in rounds.
+//! The scenarios in which users send requests in rounds.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
@@ -19,9 +19,9 @@ use crate::{
 
 /// The words of a question.
 const QUESTION: u32 = 15;
-/// The most rounds of a user.
+/// Maximum rounds of a user.
 const MAX_ROUNDS: u64 = 10_000;
-/// Rounds of a user, and seconds of a rate, where the profile does not say them.
+/// Default rounds per user, and default seconds per rate.
 const ROUNDS: u32 = 20;
 const SECONDS: u32 = 100;
 /// Users of the warm-up, half as many as it takes seconds.
@@ -29,7 +29,7 @@ const WARM_UP_USERS: u32 = 20;
 /// The pause of long-input after each rate, in seconds.
 const PAUSE: f64 = 10.0;
 
-/// The requests and the stages. `None` goes with at least one problem.
+/// The requests and the stages. `None`: at least one problem was reported.
 pub(super) fn read(
     root: &Section,
     scenario: UsersScenario,
@@ -67,7 +67,7 @@ pub(super) fn read(
     Some((requests, stages))
 }
 
-/// A number of the profile, else the one that the script of the scenario has.
+/// A number from the profile, else the number from the scenario's script.
 fn number(
     root: &Section,
     scenario: UsersScenario,
@@ -88,7 +88,7 @@ fn conversations(rounds: u32, shared: u32, own: u32, answer: u32) -> RequestSour
     RequestSource::Conversations(Box::new(Conversations {
         count: None,
         turns: fixed(rounds),
-        // In front of the text of each user, so that all users begin with it.
+        // Before the text of each user, so that all users share it as a prefix.
         prefixes: Prefixes::shared(shared, PrefixPlace::System),
         own_system: (own > 0).then(|| fixed(own)),
         first_turn: None,
@@ -113,7 +113,7 @@ fn stage((name, rate): &NamedRate, users: u32, turns: u32, duration: u32, pause:
     Stage { pause_after: span(pause).unwrap_or_default(), ..Stage::new(format!("r{name}"), load) }
 }
 
-/// The stages with `-2` and so on behind names that occur again, and without the pause after the last one.
+/// The stages with `-2` and so on after repeated names, and without the pause after the last stage.
 pub(super) fn distinct(mut stages: Vec<Stage>) -> Vec<Stage> {
     let mut times = BTreeMap::new();
     for stage in &mut stages {

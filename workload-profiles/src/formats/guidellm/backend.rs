@@ -19,7 +19,7 @@ use crate::{
     workload::{Extra, Timeouts},
 };
 
-/// The connect timeout where none is written, in seconds.
+/// Default connect timeout, in seconds.
 const DEFAULT_CONNECT: f64 = 5.0;
 
 /// How requests are made.
@@ -29,7 +29,7 @@ pub(super) struct Backend {
     pub model: Option<String>,
     pub headers: BTreeMap<String, String>,
     pub timeouts: Timeouts,
-    /// The most tokens of an answer whose length the data does not say.
+    /// Maximum tokens of an answer, if the data does not specify its length.
     pub max_tokens: Option<u32>,
     pub body: Body,
 }
@@ -64,7 +64,7 @@ pub(super) fn read(spec: &Section, target: Target) -> Option<Backend> {
     };
     if let Some(kind) = section.text("kind").filter(|it| *it != "openai_http") {
         section.problem("kind", unsupported(kind, "write openai_http, and a server that answers over HTTP"));
-        // Problems with the other keys would not help: they belong to that kind.
+        // Other problems would not help: the keys belong to the unsupported kind.
         return None;
     }
     check_target(&section, target);
@@ -158,7 +158,7 @@ fn max_tokens(section: &Section) -> Option<u32> {
     section.count_u32(key, 1..=MAX_TOKENS)
 }
 
-/// `extras`: what is added to each request.
+/// `extras`: fields added to each request.
 fn extras(section: &Section) -> (BTreeMap<String, String>, Body) {
     let Some(extras) = section.section("extras") else { return (BTreeMap::new(), Body::default()) };
     let sent = extras.section("headers").as_ref().map(headers).unwrap_or_default();
@@ -192,14 +192,14 @@ fn body(section: Section) -> Body {
     Body { extra, ignore_eos, min_tokens }
 }
 
-/// Keys about the connection, on which the run decides.
+/// Keys about the connection, which the run decides.
 fn connection(section: &Section, target: Target) {
     if section.ignored("api_key", ValueType::Text) {
         section.notice("api_key", "is not sent; put the token into a Secret, and name the Secret in target.auth");
     }
     let is_tls = target.url.is_some_and(|it| it.starts_with("https:"));
     let verify = match section.value("verify") {
-        // A path of certificates, which the versions up to 0.6 take.
+        // A certificate path, which versions up to 0.6 accept.
         Some(Value::String(_)) => section.ignored("verify", ValueType::Text),
         _ => section.bool("verify").unwrap_or(false),
     };

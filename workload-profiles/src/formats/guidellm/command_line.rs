@@ -28,10 +28,10 @@ const OPTIONS: [(&str, &str, bool); 12] = [
     ("output", "outputs", true),
     ("metrics", "metrics", false),
 ];
-/// The most benchmarks that overrides make.
+/// Maximum benchmarks that overrides make.
 const MAX_BENCHMARKS: usize = 1000;
 
-/// Reads a command line. `None` goes with at least one problem.
+/// Reads a command line. `None`: at least one problem was reported.
 pub(super) fn read(text: &str, findings: &Findings) -> Option<Scenario> {
     let of_command = |error: CommandLineError| findings.problem("profile", error.to_string());
     let words = words(text).map_err(of_command).ok()?;
@@ -59,7 +59,7 @@ pub(super) fn read(text: &str, findings: &Findings) -> Option<Scenario> {
     if is_flat { flat::from_options(&options, findings) } else { nested(&options, findings) }
 }
 
-/// Adds the settings before the command, which are variables of the environment, as options. An option wins over a setting.
+/// Adds the settings before the command, which are environment variables, as options. An option overrides a setting.
 fn add_settings(
     settings: &[(&str, &str)],
     is_flat: bool,
@@ -151,7 +151,7 @@ fn overrides(option: &CommandOption, benchmarks: &mut Vec<Value>) -> Result<(), 
         if benchmarks.len() <= at {
             benchmarks.push(Value::Object(Map::new()));
         }
-        // An empty value leaves the benchmark as it is.
+        // An empty value does not change the benchmark.
         if let (Value::Object(entry), false) = (&mut benchmarks[at], value.trim().is_empty()) {
             entry.insert(key.clone(), typed(value)?);
         }

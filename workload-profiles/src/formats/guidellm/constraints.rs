@@ -9,17 +9,17 @@ use crate::{
     workload::{Hit, HitLimit, MAX_REQUESTS, StopRule, StopScope},
 };
 
-/// The most constraints: there are seven kinds.
+/// Maximum constraints: there are seven kinds.
 const MAX_CONSTRAINTS: usize = 64;
-/// Requests of the window, and the fewest requests, where none are written.
+/// Default number of requests in the window, and default minimum of requests.
 const DEFAULT_WINDOW: u32 = 30;
-/// The most requests of a window.
+/// Maximum requests of a window.
 const MAX_WINDOW: u64 = 1_000_000;
 
 /// What ends the strategies.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    /// Seconds of each strategy. The last value holds for all further ones.
+    /// Seconds per strategy. The last value applies to all further strategies.
     seconds: Vec<f64>,
     /// Requests of each strategy, in the same way.
     requests: Vec<u64>,
@@ -139,7 +139,7 @@ fn requests(section: &Section) -> Vec<u64> {
     counts(section, "count", MAX_REQUESTS).unwrap_or_default()
 }
 
-/// A value that is the same for all strategies: a stop rule holds for all stages.
+/// A value that all strategies share, because a stop rule applies to all stages.
 fn single<T: Copy + PartialEq>(section: &Section, key: &'static str, values: Option<Vec<T>>) -> Option<T> {
     let values = values?;
     let first = *values.first()?;
@@ -156,7 +156,7 @@ fn share(section: &Section) -> Option<f64> {
     single(section, "rate", shares)
 }
 
-/// A number of requests, which the original takes with a fraction too.
+/// A number of requests, which the original also accepts as a fraction.
 fn window(section: &Section, key: &'static str) -> Option<u32> {
     let number = section.positive_number(key, MAX_WINDOW as f64)?;
     // Exact: at most a million.

@@ -1,5 +1,5 @@
-//! `benchmarks`: what each benchmark changes of `spec`. As in the original they become one run, in which only rates, streams and
-//! some bounds differ from benchmark to benchmark.
+//! `benchmarks`: each benchmark's changes to `spec`. As in the original they become one run. Only rates, streams and some bounds may differ
+//! between benchmarks.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::{
 /// The keys of a constraint that may differ.
 const BOUNDS: [&str; 3] = ["seconds", "count", "rate"];
 
-/// The most keys that a benchmark changes.
+/// Maximum keys that a benchmark changes.
 const MAX_CHANGES: usize = 64;
 
 /// The longest text of a number, in bytes.
@@ -32,7 +32,7 @@ pub(super) fn merge(
     let count = benchmarks.len();
     let entries: Vec<_> = benchmarks.into_iter().map(|(path, value)| entry(path, value, findings)).collect();
     let entries: Vec<Entry> = entries.into_iter().collect::<Option<_>>()?;
-    // The first is merged before anything else, so that `spec` alone may be incomplete.
+    // The first benchmark is merged first, so that `spec` alone may be incomplete.
     let mut names = Vec::new();
     for change in entries.first().into_iter().flat_map(|it| &it.changes) {
         paths::set(&mut spec, &change.parts, change.value.clone());
@@ -56,7 +56,7 @@ pub(super) fn merge(
     Some((spec, names))
 }
 
-/// Reports each key that differs from the first benchmark and may not. True if there is one.
+/// Reports each key that must not differ from the first benchmark, but does. Returns whether there is any.
 fn report_differences(spec: &Value, entries: &[Entry], findings: &Findings) -> bool {
     let changes = entries.iter().skip(1).flat_map(|it| &it.changes);
     let mut found = false;
@@ -118,7 +118,7 @@ fn may_differ(parts: &[Part]) -> bool {
     }
 }
 
-/// The paths whose values are collected: those that a benchmark sets, and the rates, which each benchmark has.
+/// The paths of values to collect: the paths that a benchmark sets, and the rates, which each benchmark has.
 fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
     let rates = ["rate", "streams"].map(|it| vec![("profile".to_owned(), None), (it.to_owned(), None)]);
     let mut all: Vec<Vec<Part>> = rates.into_iter().filter(|it| paths::get(spec, it).is_some()).collect();
@@ -130,7 +130,7 @@ fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
     all
 }
 
-/// The values of all benchmarks at a path, one after the other. `None` goes with a problem: a benchmark that does not set the path has
+/// The values of all benchmarks at a path, one after the other. `None`: a problem was reported: a benchmark that does not set the path has
 /// all the values of `spec`, so their number and size are checked before they are copied.
 fn values_of(
     spec: &Value,

@@ -1,4 +1,4 @@
-//! A profile in any form as the nested one.
+//! Converts a profile in any form to the nested form.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{problem::Findings, reader::described};
 
-/// Reads any of the forms. `None` goes with at least one problem.
+/// Reads any of the forms. `None`: at least one problem was reported.
 pub(super) fn read(profile: &Value, findings: &Findings) -> Option<Scenario> {
     if let Value::String(text) = profile {
         return command_line::read(text, findings);

@@ -1,4 +1,4 @@
-//! The formats of GuideLLM (0.3 to 0.8): the flat scenarios up to version 0.6, the nested ones from 0.7, the scenario within a result
+//! The formats of GuideLLM (0.3 to 0.8): the flat scenarios up to version 0.6, the nested scenarios from 0.7, the scenario in a result
 //! file, and the command lines of both. "The original" in comments is GuideLLM.
 //!
 //! Every form becomes the nested one, which [`spec`] reads. A problem or a notice names the key as its author wrote it. What the
@@ -32,7 +32,7 @@ use crate::{
     workload::Workload,
 };
 
-/// The keys on which the length of a strategy depends.
+/// The keys that determine the length of a strategy.
 const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |_| "max_requests",
     rate: |_| "spec.profile.rate",
@@ -57,7 +57,7 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let scenario = forms::read(profile, findings)?;
     let nested = Findings::default();
@@ -68,7 +68,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     if let Some(workload) = &workload {
         stage_length::check(&workload.stages, &STAGE_LENGTH, &nested);
     }
-    // The original refuses other unknown keys, such as those of the backend.
+    // The original refuses other unknown keys, such as unknown keys of the backend.
     nested.refuse_unknown_keys(|path| !path.starts_with("spec.data["));
     nested.named_url().iter().for_each(|it| findings.names_url(it));
     match nested.into_result() {

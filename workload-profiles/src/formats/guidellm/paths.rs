@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::{problem::quoted, yaml};
 
-/// The most parts of a path: the scenario's own keys need 6.
+/// Maximum parts of a path: the scenario's own keys need 6.
 const MAX_PARTS: usize = 16;
 /// The highest index of a list that a path may name: the elements before it are made too.
 const MAX_INDEX: usize = 63;
-/// The most pairs of a text.
+/// Maximum pairs of a text.
 const MAX_PAIRS: usize = 256;
 
 /// A part of a path: a key, and an index where its value is a list.
@@ -50,7 +50,7 @@ pub(super) fn get<'a>(root: &'a Value, path: &[Part]) -> Option<&'a Value> {
     })
 }
 
-/// Sets a value. As in the original, mappings and lists on the way are made where there are none.
+/// Sets a value. As in the original, missing mappings and lists along the path are created.
 pub(super) fn set(root: &mut Value, path: &[Part], value: Value) {
     let mut place = root;
     for (name, index) in path {
@@ -93,7 +93,7 @@ pub(super) fn arguments(text: &str) -> Result<Value, String> {
     Ok(arguments)
 }
 
-/// A value as the original reads it from a command line: nothing is null.
+/// A value as the original reads it from a command line: no text becomes null.
 pub(super) fn typed(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() { Ok(Value::Null) } else { yaml::typed(text) }
 }

@@ -1,4 +1,4 @@
-//! `warmup` and `cooldown` of a profile: the parts of a strategy that are in no figure.
+//! `warmup` and `cooldown` of a profile: the parts of a strategy that no figure includes.
 
 use super::values::span;
 use crate::{
@@ -77,7 +77,7 @@ fn not_empty(phase: Phase) -> Option<Phase> {
 }
 
 impl Phase {
-    /// The margin of a strategy with these bounds. `turns` is the number of requests of a session, where the load counts sessions.
+    /// The margin for a strategy with these bounds. `turns`: the requests per session, if the load counts sessions.
     pub fn margin(self, profile: &Section, seconds: Option<f64>, requests: Option<u64>, turns: u32) -> Option<Margin> {
         let time = seconds.filter(|_| self.mode != Mode::Requests).map(|all| match self.size {
             Size::Share(share) => share * all,

@@ -1,4 +1,4 @@
-//! `spec.profile`: the strategies, which run one after the other.
+//! `spec.profile`: the strategies. They run one after the other.
 
 use crds::units::{RequestRate, Span};
 
@@ -14,16 +14,16 @@ use crate::{
     reader::Section,
 };
 
-/// The most requests under way at once where no limit is written: that of the original over all its processes.
+/// Default concurrency limit: the original's limit over all its processes.
 pub(super) const MAX_UNDER_WAY: u32 = 10_240;
 /// The strategies of a sweep where no number is written.
 const DEFAULT_SWEEP: u64 = 10;
-/// The most requests under way in a sweep where no limit is written.
+/// Default concurrency limit in a sweep.
 const SWEEP_CONCURRENCY: u32 = 512;
 /// The slowest and the fastest replay.
 const MAX_TIME_SCALE: f64 = 1e6;
 
-/// The strategies and what they share.
+/// The strategies, and the settings that they share.
 pub(super) struct Profile<'a> {
     pub section: Section<'a>,
     pub strategies: Vec<Strategy>,
@@ -39,11 +39,11 @@ pub(super) enum Strategy {
     Synchronous,
     /// A closed loop of this many requests.
     Concurrent(u32),
-    /// All at once, up to this number under way.
+    /// All requests are due immediately, with this concurrency limit.
     Throughput(u32),
     /// At a rate.
     Open { rate: RequestRate, poisson: bool, max_concurrency: u32 },
-    /// At a rate between those of the first two strategies: at this position from 0 to 1.
+    /// A rate between the rates of the first two strategies; `position` ranges from 0 to 1.
     Swept { position: f64, poisson: bool, max_concurrency: u32 },
     /// At recorded times, this many times slower. Later turns keep their gaps to the turns before, or else their own times.
     Replay { time_scale: f64, idle_gap: bool },
@@ -60,7 +60,7 @@ enum Kind {
     Unsupported(&'static str),
 }
 
-/// Reads the section. `None` goes with at least one problem.
+/// Reads the section. `None`: at least one problem was reported.
 pub(super) fn read<'a>(spec: &Section<'a>) -> Option<Profile<'a>> {
     spec.require("profile", "write how requests are sent, such as {kind: concurrent, streams: 8}");
     let section = spec.section("profile")?;
@@ -79,7 +79,7 @@ pub(super) fn read<'a>(spec: &Section<'a>) -> Option<Profile<'a>> {
     ];
     let kind = section.choice("kind", &kinds)?;
     if let Kind::Unsupported(name) = kind {
-        // Its next strategy depends on the results of those before it, over steps that only the original defines.
+        // Its next strategy depends on earlier results, in steps that only the original defines.
         let remedy = "write a profile of kind concurrent with a list of streams, and read the knee or the goodput from its report";
         section.problem("kind", unsupported(&format!("{name}, a search"), remedy));
         return None;
@@ -145,8 +145,8 @@ fn max_concurrency(section: &Section) -> Option<u32> {
     concurrency(section, "max_concurrency").map(|it| it.min(MAX_UNDER_WAY))
 }
 
-/// The synchronous strategy, the throughput strategy, and rates evenly spaced between both: the synchronous rate is left out, the
-/// throughput is the last.
+/// The synchronous strategy, the throughput strategy, and evenly spaced rates between both. The rates exclude the synchronous rate; the
+/// last one equals the throughput.
 fn sweep(section: &Section) -> Option<Vec<Strategy>> {
     let size = section.or_default("sweep_size", DEFAULT_SWEEP, |it, key| it.count(key, 2..=MAX_STAGES as u64));
     let types = [("constant", false), ("poisson", true)];

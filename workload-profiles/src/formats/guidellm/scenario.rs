@@ -11,17 +11,17 @@ use crate::{
 
 /// The keys at the root of the nested form.
 pub(super) const ROOT: [&str; 3] = ["metadata", "spec", "benchmarks"];
-/// Keys whose content belongs to the user, or to another library: its names stay as they are.
+/// Keys with content that belongs to the user or to another library. Names inside it do not change.
 const FREE: [&str; 7] = ["extras", "load_kwargs", "api_routes", "column_mappings", "tools", "labels", "metadata"];
 /// The deepest nesting of a scenario. The original's own keys need 6 levels.
 const MAX_DEPTH: usize = 64;
 
-/// A scenario in the nested form, whose one `spec` has the values of all its benchmarks.
+/// A scenario in the nested form. Its single `spec` contains the values of all its benchmarks.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
     /// A mapping with `spec`.
     pub value: Value,
-    /// Paths in it, and what the author wrote there. The first that fits holds.
+    /// Paths in the scenario, and the text that the author wrote there. The first match counts.
     pub names: Vec<(String, String)>,
     /// Whether the author wrote the flat form.
     pub is_flat: bool,
@@ -59,7 +59,7 @@ impl Scenario {
     }
 }
 
-/// A value whose keys have underscores in place of hyphens, as the original takes both.
+/// The value with underscores in place of hyphens in its keys: the original accepts both.
 pub(super) fn underscored(value: &Value, path: &str, depth: usize, findings: &Findings) -> Option<Value> {
     if depth > MAX_DEPTH {
         findings.problem(path, format!("is nested more than {MAX_DEPTH} levels deep; take levels out"));

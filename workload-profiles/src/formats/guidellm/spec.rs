@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Reads a mapping with `spec`. `None` goes with at least one problem.
+/// Reads a mapping with `spec`. `None`: at least one problem was reported.
 pub(super) fn read(scenario: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(scenario, &[], findings)?;
     let spec = root.section("spec")?;
@@ -64,7 +64,7 @@ pub(super) fn read(scenario: &Value, target: Target, findings: &Findings) -> Opt
         },
         extra: backend.body.extra,
     };
-    // The original counts what happened in the window of a strategy, and cancels what is under way at its end.
+    // The original counts requests in a strategy's window, and cancels requests in flight at its end.
     let window = if stages.iter().all(|it| it.grace.is_some()) { Window::Cut } else { Window::All };
     Some(Workload {
         streaming: backend.streaming,
@@ -125,7 +125,7 @@ fn tokenizer_file(name: &str) -> String {
     if name.ends_with(".json") { name.to_owned() } else { format!("{}/tokenizer.json", name.trim_end_matches('/')) }
 }
 
-/// `metrics`: of it only the objectives concern the load.
+/// `metrics`: only its objectives affect the load.
 fn metrics(spec: &Section, streaming: bool) -> Goodput {
     let mut goodput = Goodput::default();
     let Some(section) = spec.section("metrics") else { return goodput };
@@ -147,7 +147,7 @@ fn metrics(spec: &Section, streaming: bool) -> Goodput {
     goodput
 }
 
-/// Keys on which the run decides.
+/// Keys for settings that the run decides.
 fn unused(spec: &Section) {
     if let Some(section) = spec.section("seed") {
         section.choice("kind", &[("static", ())]);

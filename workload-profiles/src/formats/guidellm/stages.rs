@@ -19,10 +19,10 @@ use crate::{
 
 /// The length of a strategy without any bound, in seconds. The original would run the first strategy without end.
 const UNBOUNDED_SECONDS: f64 = 60.0;
-/// The most requests at a rate from data with an end, where nothing else bounds a strategy.
+/// Maximum requests at a rate from finite data, if nothing else bounds a strategy.
 const UNBOUNDED_REQUESTS: u64 = 100_000;
 
-/// What bounds a stage.
+/// The bounds of a stage.
 #[derive(Clone, Copy)]
 struct Bounds {
     seconds: Option<f64>,
@@ -37,13 +37,13 @@ impl Bounds {
         self.seconds.and_then(span)
     }
 
-    /// What the load starts: requests, or sessions.
+    /// The number of requests, or of sessions, that the load starts.
     fn count(self) -> Option<u64> {
         self.requests.map(|it| it.div_ceil(u64::from(self.turns)))
     }
 }
 
-/// The stages. `None` goes with at least one problem.
+/// The stages. `None`: at least one problem was reported.
 pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &Data, unit: Unit) -> Option<Vec<Stage>> {
     let Profile { section, strategies, ramp_up, warm_up, cool_down } = profile;
     check_scope(spec, strategies.len(), limits);
@@ -63,7 +63,7 @@ pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &D
         };
         let (warm_up, cool_down) = (margin(warm_up), margin(cool_down));
         report_empty(&section, index, [warm_up, cool_down], bounds);
-        // At its end a strategy cancels what is under way.
+        // At its end a strategy cancels requests in flight.
         let grace = bounds.seconds.map(|_| Span::default());
         stages.push(Stage { warm_up, cool_down, grace, ..Stage::new(name, load) });
     }
@@ -75,7 +75,7 @@ pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &D
     Some(stages)
 }
 
-/// A strategy that reaches a bound of scope `all` is the last one. Every strategy reaches it, so only the first would run.
+/// A strategy that reaches a bound with scope `all` is the last one. Every strategy would reach it, so only the first would run.
 fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     if strategies < 2 {
         return;
@@ -86,7 +86,7 @@ fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     }
 }
 
-/// Conversations are started as a whole, while the original counts their turns.
+/// Conversations start as a whole here, while the original counts their turns.
 fn check_turns(section: &Section, strategies: &[Strategy], limits: &Limits, data: &Data, unit: Unit) {
     if unit == Unit::Request || data.turns == 1 {
         return;
@@ -115,7 +115,7 @@ fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, dat
             }
             seconds = Some(UNBOUNDED_SECONDS);
         } else if matches!(strategy, Strategy::Open { .. } | Strategy::Swept { .. }) {
-            // The schedule of a rate is made before the first request, and the number of rows is not known here.
+            // The schedule is built before the first request, when the number of rows is not known.
             spec.notice(
                 "constraints",
                 format!(
@@ -129,7 +129,7 @@ fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, dat
     Bounds { seconds, requests, turns: data.turns, ramp_up }
 }
 
-/// The most requests of a strategy that nothing bounds: those of the longest stage, if these are fewer.
+/// Maximum requests of an unbounded strategy: the requests of the maximum stage length, if these are fewer.
 fn most_at(strategy: Strategy) -> u64 {
     match strategy {
         Strategy::Open { rate, .. } => {
@@ -201,9 +201,9 @@ fn open(rate: Rate, arrivals: Arrivals, max_concurrency: u32, bounds: Bounds) ->
     }
 }
 
-/// A rate that rises from 0 within a time, for requests of which the first is due at 0. In the original request k is due when the area
-/// below the line is k, but the first one at 0. So until the second one the rate is such that its area is 1, and from then on the line
-/// holds.
+/// A rate that rises linearly from 0 within a time, for a process that sends its first request at 0. In the original request k is due when
+/// the area below the line is k, except for the first request, which is due at 0. So the rate before the second request is chosen to make
+/// that area 1; from then on it follows the line.
 fn ramped(rate: RequestRate, ramp_up: Span) -> Option<Rate> {
     let (rate, length) = (rate.per_second(), ramp_up.0.as_secs_f64());
     let area = rate * length / 2.0;

@@ -46,12 +46,12 @@ pub(super) fn counts(section: &Section, key: &'static str, most: u64) -> Option<
     Some(numbers.into_iter().map(|it| it as u64).collect())
 }
 
-/// Whether a key is written as null, which for some keys is not the same as left out.
+/// Whether a key is explicitly null, which for some keys differs from absent.
 pub(super) fn is_null(section: &Section, key: &str) -> bool {
     section.entries().any(|(it, value)| it == key && value.is_null())
 }
 
-/// The message for what the original supports and this engine does not.
+/// The message for a feature of the original that this engine does not support.
 pub(super) fn unsupported(what: &str, remedy: &str) -> String {
     format!("is {what}, which GuideLLM supports and this engine does not; {remedy}")
 }

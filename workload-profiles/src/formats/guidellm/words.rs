@@ -1,10 +1,10 @@
-//! Words of a command line of GuideLLM.
+//! Words of a GuideLLM command line.
 
 use serde_json::{Map, Value, json};
 
 use crate::{formats::common::command_line::CommandOption, problem::quoted};
 
-/// Options that only concern what the original shows.
+/// Options that only affect the original's display.
 pub(super) const DISPLAY: [&str; 5] = [
     "disable-console",
     "disable-console-outputs",
@@ -24,7 +24,7 @@ pub(super) fn single(option: &CommandOption) -> Result<&str, String> {
     }
 }
 
-/// The scenarios that come with the original. Other options win over them.
+/// The scenarios that ship with the original. Other options override them.
 pub(super) fn builtin(name: &str) -> Result<Map<String, Value>, String> {
     let text = |tokens: [u32; 8]| {
         let keys = ["prompt_tokens", "prompt_tokens_stdev", "prompt_tokens_min", "prompt_tokens_max"];

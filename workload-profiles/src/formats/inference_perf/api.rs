@@ -1,4 +1,4 @@
-//! Section `api`: which endpoint is called, and how.
+//! Section `api`: the endpoint to call, and how to call it.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Section `circuit_breakers`: rules that end a stage because requests fail.
 //!
-//! The original matches the record of each request against JMESPath expressions. Here the expressions are known that hold for every
-//! request, for requests that failed, and for requests that timed out; others are refused by name.
+//! The original matches the record of each request against JMESPath expressions. This module knows the expressions that match every
+//! request, failed requests, and requests that timed out. Other expressions are refused by name.
 
 use super::values::span;
 use crate::{
@@ -11,12 +11,12 @@ use crate::{
     workload::{Hit, HitLimit, MAX_REQUESTS, StopRule, StopScope},
 };
 
-/// The most circuit breakers, and triggers of one.
+/// Maximum circuit breakers, and maximum triggers per breaker.
 const MAX_BREAKERS: usize = 100;
-/// Expressions that hold for every request, without blanks.
+/// Expressions that match every request, without blanks.
 const ALWAYS: [&str; 8] =
     ["@", "`true`", "info", "request_data", "start_time", "end_time", "scheduled_time", "type(@)=='object'"];
-/// Expressions that hold for requests that failed.
+/// Expressions that match failed requests.
 const FAILED: [&str; 8] = [
     "error",
     "error!=null",
@@ -27,7 +27,7 @@ const FAILED: [&str; 8] = [
     "error.error_msg",
     "not_null(error)",
 ];
-/// Expressions that hold for requests that timed out.
+/// Expressions that match requests that timed out.
 const TIMED_OUT: [&str; 4] = [
     "error.error_type=='TimeoutError'",
     "error.error_type==`TimeoutError`",
@@ -35,18 +35,18 @@ const TIMED_OUT: [&str; 4] = [
     "contains(error.error_type,'Timeout')",
 ];
 
-/// The requests that an expression holds for; `None`: all.
+/// The requests that an expression matches; `None`: all.
 type Holds = Option<Hit>;
 
-/// Which requests a breaker looks at, and which of them are hits.
+/// Which requests a breaker evaluates, and which of these are hits.
 #[derive(Clone, Copy)]
 struct Watched {
     hit: Hit,
-    /// Whether it looks at every request; else only at hits, so that other requests in between do not matter.
+    /// Whether it evaluates every request. Otherwise it evaluates only hits, so that other requests in between do not matter.
     every_request: bool,
 }
 
-/// Reads the breakers that are switched on: those that `used` names.
+/// Reads the enabled breakers: the ones that `used` names.
 pub(super) fn read(root: &Section, used: &[String]) -> Vec<StopRule> {
     const KEY: &str = "circuit_breakers";
     let items = root.list(KEY).unwrap_or_default();
@@ -116,12 +116,12 @@ fn watched(section: Section) -> Option<Watched> {
     watched
 }
 
-/// A request is looked at if any of `matches` holds, and is a hit if there are no rules or any rule holds.
+/// A request is evaluated if any of `matches` holds. It is a hit if there are no rules, or if any rule holds.
 fn combined(section: &Section, matches: &[Holds], rules: &[Holds]) -> Option<Watched> {
     let every_request = matches.contains(&None);
     let filters = if rules.is_empty() { matches } else { rules };
     let hit = filters.first().copied().flatten().filter(|hit| filters.iter().all(|it| *it == Some(*hit)));
-    // A rule on top of another expression would form the share of hits among these requests only.
+    // A rule combined with another expression would restrict the share of hits to these requests.
     let is_same = every_request || matches.iter().all(|it| *it == hit);
     match hit.filter(|_| is_same) {
         Some(hit) => Some(Watched { hit, every_request }),

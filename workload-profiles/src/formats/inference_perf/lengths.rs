@@ -13,7 +13,7 @@ use crate::{
 
 /// The original's defaults of min, max, mean and standard deviation.
 const DEFAULT: (u32, u32, f64, f64) = (10, 1024, 512.0, 200.0);
-/// Beyond this skew a skew-normal distribution is half of a normal one.
+/// Beyond this skew a skew-normal distribution equals half of a normal distribution.
 const MAX_SKEW: f64 = 1e6;
 
 /// Which of the two samplers of the original draws the lengths; their rules differ.
@@ -52,9 +52,9 @@ fn distribution(section: Section, sampler: Sampler, range: RangeInclusive<u64>) 
     let mean = if least == 0 { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
     let mean = mean.unwrap_or(DEFAULT.2);
     let std_dev = std_dev(&section, MAX_TOKENS as f64);
-    // The original draws a list of at least this length, and never uses an entry twice.
+    // The original draws a list of at least this length, and uses each entry only once.
     section.count_u32("total_count", 1..=MAX_DRAWN);
-    // The original ignores min and max of a fixed length, and the mean of a uniform one.
+    // The original ignores min and max of a fixed length, and the mean of a uniform distribution.
     let is_fixed = shape == Some(Shape::Fixed);
     let is_uniform = shape == Some(Shape::Uniform);
     let mut usable = true;
@@ -162,7 +162,7 @@ fn std_dev(section: &Section, most: f64) -> f64 {
     }
 }
 
-/// ` (the default)` when the key was left out, so that its value is not in the profile.
+/// ` (the default)` if the key is absent, so that its value is not in the profile.
 fn default_note(section: &Section, key: &'static str) -> &'static str {
     if section.value(key).is_none() { " (the default)" } else { "" }
 }

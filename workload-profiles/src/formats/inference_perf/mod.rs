@@ -36,7 +36,7 @@ use crate::{
 pub(super) const SECTIONS: [&str; 10] =
     ["api", "circuit_breakers", "data", "load", "metrics", "observability", "report", "server", "storage", "tokenizer"];
 
-/// The keys on which the length of a stage depends.
+/// The keys that determine the length of a stage.
 const STAGE_LENGTH: stage_length::Keys =
     stage_length::Keys { count: |_| "num_requests", rate: |_| "load.stages", ramp_up: "load.stages" };
 
@@ -78,7 +78,7 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     findings.tolerate_unknown_keys("not used; inference-perf ignores it up to version 0.6.1, and refuses it later");
     let nested = nested_data::find(profile, findings);
@@ -122,7 +122,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     })
 }
 
-/// A sweep has no stages to count requests of, so that the original draws one length, and loses all requests but the first.
+/// A sweep has no stages from which requests can be counted. The original then draws one length, and loses all requests but the first.
 fn note_sweep(root: &Section, profile: &Value, data: Option<&DataSection>) {
     let drawn = data.is_some_and(|it| matches!(it.requests, RequestSource::Random { .. }) && it.trace.is_none());
     if !drawn || profile.pointer("/load/sweep").is_none_or(Value::is_null) {

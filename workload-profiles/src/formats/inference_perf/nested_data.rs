@@ -1,5 +1,5 @@
-//! A section `data` that is indented too far, and so belongs to another section. The original finds none at the root, sends mock prompts
-//! and does not say so.
+//! A section `data` that is indented too far, and so belongs to another section. The original finds no `data` at the root, and silently
+//! sends mock prompts.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::{
     yaml::{child, report_unfilled},
 };
 
-/// A profile whose `data` is in another section.
+/// A profile with its `data` inside another section.
 pub(super) struct NestedData<'a> {
     /// The section `data`.
     pub data: &'a Value,
@@ -20,8 +20,8 @@ pub(super) struct NestedData<'a> {
     pub rest: Value,
 }
 
-/// Finds such a section in a profile that has none at its root, and adds a notice. A section with names that were not filled in is left
-/// where it is: the profile cannot run, and [`report_missing`] says all that is wrong with it.
+/// Finds such a section in a profile without `data` at its root, and adds a notice. A section with unfilled names stays where it is: the
+/// profile cannot run, and [`report_missing`] reports all its problems.
 pub(super) fn find<'a>(profile: &'a Value, findings: &Findings) -> Option<NestedData<'a>> {
     let (section, data) = nested(profile)?;
     let path = child(section, "data");

@@ -1,4 +1,4 @@
-//! Section `report`: of it only goodput concerns the load.
+//! Section `report`: only goodput affects the load.
 
 use super::{
     api::ApiSection,
@@ -9,7 +9,7 @@ use crate::{
     workload::Goodput,
 };
 
-/// Only goodput concerns the load: the run decides which reports are written.
+/// Only goodput affects the load: the run decides which reports are written.
 pub(super) fn read(section: Option<Section>, call: &ApiSection) -> Goodput {
     let mut goodput = call.goodput.clone();
     let Some(section) = section else { return goodput };

@@ -1,4 +1,4 @@
-//! Section `server`: of it only the model and `ignore_eos` concern the load.
+//! Section `server`: only the model and `ignore_eos` affect the load.
 
 use crate::{
     formats::{

@@ -12,7 +12,7 @@ use crate::{
 /// The name of the file in the folder of a tokenizer.
 const FILE: &str = "tokenizer.json";
 
-/// The file, where the section names one.
+/// The tokenizer file, if the section names one.
 pub(super) fn read(section: Option<Section>) -> Option<FileSource> {
     const KEY: &str = "pretrained_model_name_or_path";
     let section = section?;
@@ -36,8 +36,8 @@ pub(super) fn read(section: Option<Section>) -> Option<FileSource> {
     file
 }
 
-/// The path of the file: of itself, or in a folder. Names of Hugging Face have one slash at most, and do not begin with one or with a
-/// dot.
+/// The path of the file: the name itself, or a file inside the named folder. Hugging Face names have at most one slash, and begin neither
+/// with a slash nor with a dot.
 fn path(name: &str) -> Option<String> {
     if Path::new(name).extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
         return Some(name.to_owned());

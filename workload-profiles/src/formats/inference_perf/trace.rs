@@ -16,7 +16,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Reads a key that names such a file; `None` when it is absent, or wrong, which adds a problem.
+    /// Reads a key that names a trace file; `None` if it is absent, or if a problem was reported.
     pub fn read(parent: &Section, key: &'static str) -> Option<Recording> {
         let section = parent.section(key)?;
         section.require("file", "write where the launcher finds the file");

@@ -1,4 +1,4 @@
-//! What all sections of the format need.
+//! Helpers for all sections of the format.
 
 pub(super) use crate::formats::common::times::span;
 use crate::problem::listed;

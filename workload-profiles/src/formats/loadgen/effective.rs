@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Qsl, Scenario, Settings};
 
-/// The settings that a test runs by. Names are those of LoadGen's logs, without `effective_`.
+/// The effective settings of a test. Names are from LoadGen's logs, without `effective_`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are LoadGen's, and say all that there is to say")]
 pub struct Effective {
@@ -87,7 +87,7 @@ impl Effective {
         it
     }
 
-    /// The number of sample sets that an accuracy phase sends, one after the other.
+    /// The number of sample sets that an accuracy phase sends in sequence.
     pub fn accuracy_sets(&self, qsl: &Qsl) -> u64 {
         self.accuracy_sample_count.min(qsl.total_sample_count).div_ceil(self.performance_sample_count.max(1))
     }

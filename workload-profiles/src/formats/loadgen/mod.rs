@@ -1,4 +1,4 @@
-//! MLPerf LoadGen: `profile` reads a profile of `harness: loadgen`. The other modules are the settings of a test: their names and
+//! MLPerf LoadGen: `profile` reads a profile of `harness: loadgen`. The other modules contain the settings of a test: their names and
 //! defaults, the configuration files that set them, and the settings that LoadGen derives from them before a test.
 //!
 //! Everything follows LoadGen 6.0.17. The launcher issues the queries and computes the results.

@@ -10,7 +10,7 @@ pub enum Scenario {
     SingleStream,
     /// Some samples at a time: the next query when all samples of the last one are complete.
     MultiStream,
-    /// One sample a query, at the times of a Poisson process.
+    /// One sample per query, at the times of a Poisson process.
     Server,
     /// All samples in one query.
     Offline,
@@ -31,7 +31,7 @@ impl Scenario {
     }
 }
 
-/// Which phases a test has.
+/// The phases of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// All samples once, then the performance phase, in the same logs.
@@ -65,7 +65,7 @@ pub struct Qsl {
     pub name: String,
     /// Samples of the data set.
     pub total_sample_count: u64,
-    /// The most samples that are in memory at once, and so in a performance phase.
+    /// Maximum samples that are in memory at the same time, and so in a performance phase.
     pub performance_sample_count: u64,
 }
 
@@ -88,18 +88,18 @@ pub struct Settings {
     pub server_coalesce_queries: bool,
     pub server_find_peak_qps_decimals_of_precision: i32,
     pub server_find_peak_qps_boundary_step_size: f64,
-    /// The most queries under way; 0: no limit.
+    /// Maximum queries in flight; 0: no limit.
     pub server_max_async_queries: u64,
     /// 0: the thread that runs the test.
     pub server_num_issue_query_threads: u64,
     pub offline_expected_qps: f64,
-    /// Equal issue: whole passes over the sample set, each in another order.
+    /// Equal issue: whole passes over the sample set, each in a new order.
     pub sample_concatenate_permutation: bool,
     pub min_duration_ms: u64,
-    /// 0: none.
+    /// 0: no limit.
     pub max_duration_ms: u64,
     pub min_query_count: u64,
-    /// 0: none.
+    /// 0: no limit.
     pub max_query_count: u64,
     /// Only the lower 32 bits of a seed are used.
     pub qsl_rng_seed: u64,
@@ -116,9 +116,9 @@ pub struct Settings {
     pub performance_issue_unique: bool,
     pub performance_issue_same: bool,
     pub performance_issue_same_index: u64,
-    /// 0: what the sample library reports.
+    /// 0: the value that the sample library reports.
     pub performance_sample_count_override: u64,
-    /// 0: what the sample library reports.
+    /// 0: the value that the sample library reports.
     pub accuracy_sample_count_override: u64,
     pub use_token_latencies: bool,
     /// The limit of TTFT, in nanoseconds.

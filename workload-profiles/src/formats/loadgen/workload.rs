@@ -4,29 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effective, Mode, Qsl, Settings};
 
-/// MLPerf LoadGen tests on one data set, one after the other. Sample i of the data set is request i of the workload's source.
+/// MLPerf LoadGen tests on one data set, in sequence. Sample i of the data set is request i of the workload's source.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadGen {
     /// LoadGen's name of the benchmark, as in `mlperf.conf`: `llama3_1-8b`, `llama2-70b-interactive` and so on.
     pub benchmark: String,
-    /// The round of MLPerf Inference whose `mlperf.conf` is built in: `v6.1`.
+    /// The MLPerf Inference round with the built-in `mlperf.conf`: `v6.1`.
     pub round: String,
     /// The name of the system under test in logs.
     pub sut_name: String,
     /// What the sample library reports.
     pub qsl: Qsl,
-    /// The most requests under way at once in Server and Offline. Other requests wait in the client, and their latency includes
-    /// the wait. Absent: no limit.
+    /// Maximum concurrency in Server and Offline. Other requests wait in the client, and their latency includes the wait. Absent: no limit.
     pub max_concurrency: Option<u32>,
-    /// Samples of Offline in one request, with a prompt each: static batches. Absent: each sample has a request of its own.
+    /// Number of Offline samples per request, each with its own prompt: static batches. Absent: one request per sample.
     pub batch_size: Option<u32>,
     /// The tests, in order. Each has logs of its own.
     pub tests: Vec<LoadGenTest>,
     /// How the target rate is found before the tests; absent: it is in their settings.
     pub auto_qps: Option<AutoQps>,
-    /// The text of the user.conf that was applied; empty: none.
+    /// The text of the user.conf that was applied; empty: none was applied.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub user_conf: String,
 }
@@ -37,11 +36,10 @@ pub struct LoadGen {
 pub struct LoadGenTest {
     /// The settings after all configuration files.
     pub settings: Settings,
-    /// Whether an audit.config was applied, of which the logs warn.
+    /// Whether an audit.config was applied. The logs then contain a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub audited: bool,
-    /// For a trial of a search: the rates of the trials before it, in queries per second. Sample numbers continue after those of
-    /// these trials.
+    /// For a trial of a search: the rates of the trials before it, in queries per second. Its sample numbers continue after the earlier trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials_before: Vec<f64>,
 }
@@ -69,14 +67,14 @@ impl LoadGenTest {
 pub enum Phase {
     /// Each sample of a set is sent once, and all answers are kept.
     Accuracy {
-        /// Which set, from 0.
+        /// The index of the set, from 0.
         set: u64,
     },
     /// The phase that is measured.
     Performance,
 }
 
-/// How a target rate is found that the profile does not give.
+/// How to find a target rate that the profile does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AutoQps {

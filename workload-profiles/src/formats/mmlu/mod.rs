@@ -1,4 +1,4 @@
-//! mmlu: the questions of MMLU, or of any data set of its form, in a closed loop. The options are those of MLPerf's accuracy runner for
+//! mmlu: the questions of MMLU, or of any data set in the same form, in a closed loop. The options are from MLPerf's accuracy runner for
 //! Llama-3.1-8B.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,11 +52,11 @@ pub(super) const KEYS: [&str; 20] = [
 /// Examples before each question, as in the original.
 const SHOTS: u32 = 5;
 const CONCURRENCY: u32 = 16;
-/// The most tokens of an answer whose text is read: a letter, and a few words before it.
+/// Maximum output tokens if the answer's text is read: a letter, and a few words before it.
 const TEXT_TOKENS: u32 = 16;
-/// Of the first token; the most that vLLM allows by default, and what the chat API allows.
+/// Number of first-token candidates to request; vLLM's default maximum, and the chat API's maximum.
 const TOP_LOGPROBS: u32 = 20;
-/// The most of them that a profile may ask for.
+/// The maximum that a profile may request.
 const MOST_TOP_LOGPROBS: u64 = 1_000;
 const INSTRUCTION: &str = "Reply with the letter only.";
 /// The longest instruction, in bytes.
@@ -72,7 +72,7 @@ pub(super) const FORMAT: Format = Format {
     shipped: &[profile!("mmlu", "chat"), profile!("mmlu", "mmlu")],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let model = model(&root, "model", target);
@@ -84,9 +84,9 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     let api = api_of(&root, questions.as_ref());
     root.finish();
     let questions = questions?;
-    // The stage ends with the questions, whose number is known when the data are read.
+    // The stage ends with the questions. Their number is only known when the data is read.
     let load = Load::closed(slots?, questions.total_limit.unwrap_or(Questions::MOST));
-    // The most probable answer, so that a run can be repeated.
+    // Greedy decoding, so that a run can be repeated.
     let extra = Extra::try_from(BTreeMap::from([("temperature".to_owned(), json!(0))])).unwrap_or_default();
     let requests = RequestSource::Questions(Box::new(questions));
     Some(Workload {
@@ -105,7 +105,7 @@ fn api_of(root: &Section, questions: Option<&Questions>) -> Option<Api> {
     if root.value("api").is_none() && is_chat { Some(Api::Chat) } else { api(root) }
 }
 
-/// Reads the keys of a source of questions; our own format has them in a section. `None` goes with at least one problem.
+/// Reads the keys of a question source; our own format has them in a section. `None`: at least one problem was reported.
 pub(super) fn questions(root: &Section) -> Option<Questions> {
     root.require("data", "write the path of a file or a folder with questions, or {url: ...}");
     let data = file_source(root, "data");
@@ -152,7 +152,7 @@ pub(super) fn questions(root: &Section) -> Option<Questions> {
     })
 }
 
-/// A word, or `{logprobs: 10}` for another number of tokens.
+/// A word, or `{logprobs: 10}` to request that number of tokens.
 fn scoring(section: &Section) -> Option<AnswerScoring> {
     if section.value("scoring").is_none() {
         return Some(AnswerScoring::Logprobs(TOP_LOGPROBS));
@@ -168,7 +168,7 @@ fn scoring(section: &Section) -> Option<AnswerScoring> {
     }
 }
 
-/// What stands before the prompt. `None` goes with a problem.
+/// The text before the prompt. `None`: a problem was reported.
 fn instruction(root: &Section, format: Option<QuestionFormat>) -> Option<Option<String>> {
     let Some(_) = root.value("instruction") else {
         return Some((format == Some(QuestionFormat::Chat)).then(|| INSTRUCTION.to_owned()));
@@ -185,7 +185,7 @@ fn instruction(root: &Section, format: Option<QuestionFormat>) -> Option<Option<
     Some(Some(text.to_owned()))
 }
 
-/// The names of subjects. Which of them the data have is found out when they are read.
+/// The names of subjects. Names that the data lacks are found when it is read.
 fn subjects(root: &Section, key: &'static str) -> Option<Vec<String>> {
     let items = root.list(key)?;
     let (mut names, mut seen) = (Vec::new(), BTreeSet::new());

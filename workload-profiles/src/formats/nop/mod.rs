@@ -1,4 +1,4 @@
-//! nop: no load but one request. The start of a server is read from its log.
+//! nop: no load except one request. The startup of a server is read from its log.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// The keys of a profile.
 const KEYS: [&str; 5] = ["model_name", "pvc_name", "image", "service_account", SLEEP_LEVELS];
-/// Ours: the original asks the deployment for its sleep mode.
+/// Our own key: the original reads the sleep mode from the deployment.
 const SLEEP_LEVELS: &str = "sleep_levels";
 
 /// The profiles of nop.

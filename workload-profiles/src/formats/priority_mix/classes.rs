@@ -17,14 +17,14 @@ const FAIRNESS: &str = "x-llm-d-inference-fairness-id";
 const MAX_WEIGHT: f64 = 1e9;
 const MAX_CLASSES: usize = 1_000;
 
-/// The classes, and what all of them share.
+/// The classes, and the settings that they share.
 pub(super) struct Classes<'a> {
     pub all: TrafficClasses,
     pub prompt: Prompt<'a>,
     pub streaming: bool,
 }
 
-/// Reads the section. `common`: what `request` of the profile says. `None` goes with at least one problem.
+/// Reads the section. `common`: the profile's `request`. `None`: at least one problem was reported.
 pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classes<'a>> {
     let key = spelling(root, "trafficClasses", "traffic_classes");
     root.require(key, "write at least one, such as {name: normal, weight: 1}");
@@ -64,7 +64,7 @@ pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classe
     (all.classes.len() == wanted).then_some(Classes { all, prompt, streaming })
 }
 
-/// Adds problems where a class needs what only all classes together can have.
+/// Adds problems if a class differs from the first class in a setting that all classes must share.
 fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, first_streams): (Prompt, bool)) {
     if prompt != first {
         section.problem_of_all(format!("has a prompt of {}, and the first class another one, of {}; a class cannot have a prompt of its own yet: write one prompt for all classes, or run a profile for each class", prompt.length(), first.length()));
@@ -77,7 +77,7 @@ fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, fir
     }
 }
 
-/// The one of two names for the same key that a section has; a problem where it has both.
+/// Which of two names for a key the section contains; a problem if it contains both.
 fn spelling(section: &Section, name: &'static str, alias: &'static str) -> &'static str {
     match (section.value(name).is_some(), section.value(alias).is_some()) {
         (true, true) => section.problem(alias, format!("means the same as {name}; keep one of them")),

@@ -1,5 +1,5 @@
-//! priority-mix: even arrivals of several classes of requests, which differ in their objective and their flow. "The original" in
-//! comments is the script of llm-d-benchmark.
+//! priority-mix: evenly spaced requests of several classes, which differ in objective and flow. "The original" in comments is
+//! llm-d-benchmark's script.
 
 mod classes;
 mod load;
@@ -30,7 +30,7 @@ const KEYS: [&str; 7] = ["endpoint_url", "model", "api", "load", "request", "tra
 pub(super) const FORMAT: Format =
     Format { parse, root_keys: || &[], stage_length: None, shipped: &[profile!("priority-mix", "priority_mix")] };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let empty = Value::Object(Map::new());
     let root = Section::root(profile, &KEYS, findings)?;

@@ -1,4 +1,4 @@
-//! The prompt of all requests. The engine writes texts of its own, so that only lengths and shared parts are kept.
+//! The prompt of all requests. The engine generates its own texts, so only lengths and shared parts are kept.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::{
     workload::{LengthDistribution, PrefixPlace, Prefixes, PromptText, RequestSource},
 };
 
-/// What the original puts the number of the request in place of.
+/// Placeholders that the original replaces with the request's number.
 const NUMBERS: [&str; 2] = ["{variation}", "{request_index}"];
-/// What the original puts the name of the class in place of.
+/// The placeholder that the original replaces with the class name.
 const CLASS: &str = "{traffic_class}";
-/// The words of the original's prompt where a profile has none.
+/// The number of words in the original's default prompt.
 const DEFAULT_WORDS: u32 = 7;
 
 /// The prompt of a class.
@@ -29,14 +29,14 @@ pub(super) struct Prompt<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Varies {
     Never,
-    /// Those of different classes.
+    /// Prompts of different classes.
     ByClass,
     /// All, after this number of words.
     After(u32),
 }
 
 impl<'a> Prompt<'a> {
-    /// A template that is filled in and repeated; `None` where it has no words, or too many.
+    /// A template that is filled in and repeated; `None` if it has no words or too many.
     pub fn template(text: &'a str, repeat: u32) -> Option<Prompt<'a>> {
         let places = || NUMBERS.into_iter().chain([CLASS]).filter_map(|it| text.find(it));
         let varies = match places().min() {
@@ -47,12 +47,12 @@ impl<'a> Prompt<'a> {
         Prompt::new(text, words(text), repeat, varies)
     }
 
-    /// A text that is repeated as it is; `None` where it has no words, or too many.
+    /// A text that is repeated unchanged; `None` if it has no words or too many.
     pub fn text(text: &'a str, repeat: u32) -> Option<Prompt<'a>> {
         Prompt::new(text, words(text), repeat, Varies::Never)
     }
 
-    /// The original's prompt where a profile has none, repeated; `None` where it has too many words.
+    /// The original's default prompt, repeated; `None` if it has too many words.
     pub fn default(repeat: u32) -> Option<Prompt<'a>> {
         Prompt::new("", u64::from(DEFAULT_WORDS), repeat, Varies::Never)
     }
@@ -68,7 +68,7 @@ impl<'a> Prompt<'a> {
         if self.words == 1 { "1 word".to_owned() } else { format!("{} words", self.words) }
     }
 
-    /// Whether the classes have texts that differ in nothing but their names.
+    /// Whether the classes' texts differ only in the class name.
     pub fn varies_by_class(&self) -> bool {
         self.varies == Varies::ByClass
     }
@@ -78,7 +78,7 @@ fn words(text: &str) -> u64 {
     u64::try_from(text.split_whitespace().count()).unwrap_or(u64::MAX)
 }
 
-/// Requests of this prompt. `outputs`: the lengths of answers; each class has one of them.
+/// Requests with this prompt. `outputs`: the answer lengths; each class has one of them.
 pub(super) fn requests(prompt: &Prompt, classes: usize, outputs: &BTreeSet<u32>) -> RequestSource {
     let output = between(outputs);
     let random = |input, prefixes| {
@@ -90,7 +90,7 @@ pub(super) fn requests(prompt: &Prompt, classes: usize, outputs: &BTreeSet<u32>)
             let shared = same.min(prompt.words - 1);
             return random(prompt.words - shared, Prefixes::shared(shared, PrefixPlace::Prompt));
         }
-        // A repeated prompt has two words or more: a prefix and a question. A prefix cache keeps no prompt of one word.
+        // A repeated prompt has at least two words: a prefix and a question. A prefix cache keeps no prompt of one word.
         Varies::Never | Varies::ByClass if prompt.words == 1 => return random(1, Prefixes::default()),
         Varies::Never => 1,
         Varies::ByClass => u32::try_from(classes).unwrap_or(u32::MAX),

@@ -1,13 +1,13 @@
-//! The keys of a request. They stand in `request` of the profile, in `request` of a class, and beside the keys of a class; the later
-//! of these places wins, key by key.
+//! The keys of a request. They appear in the profile's `request`, in a class's `request`, and beside the keys of a class. Later places
+//! override earlier ones, key by key.
 
 use super::prompts::Prompt;
 use crate::{formats::common::bounds::MAX_TOKENS, reader::Section};
 
-/// The length of an answer where a profile does not say it, as in the original.
+/// Default output length, as in the original.
 const MAX_ANSWER: u32 = 32;
 
-/// What one place says of a request.
+/// The keys from one place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Request<'a> {
     /// `promptTemplate` and `prompt_template`.
@@ -27,7 +27,7 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// The keys that may stand beside those of a class.
+    /// The keys that may appear beside the keys of a class.
     pub fn of_class(section: &Section<'a>) -> Request<'a> {
         Request {
             templates: [section.text("promptTemplate"), section.text("prompt_template")],
@@ -38,7 +38,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// These keys, and those of `other` that are not among them.
+    /// These keys, plus the keys of `other` that are missing here.
     pub fn or(self, other: Request<'a>) -> Request<'a> {
         let [camel, snake] = self.templates;
         let [other_camel, other_snake] = other.templates;
@@ -51,7 +51,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// A template wins over a prompt, wherever they stand. `None` for a prompt without words, or with too many.
+    /// A template overrides a prompt, wherever they appear. `None` for a prompt without words, or with too many words.
     pub fn prompt(&self) -> Option<Prompt<'a>> {
         let repeat = self.repeat.unwrap_or(1);
         let template = self.templates.into_iter().flatten().find(|it| !it.is_empty());

@@ -1,4 +1,4 @@
-//! When the requests are sent, and the bounds of a good one.
+//! When the requests are sent, and the goodput bounds.
 
 use crds::units::RequestRate;
 
@@ -18,13 +18,13 @@ use crate::{
 
 /// The range of `burstiness`: beyond it all gaps of a gamma process are zero, or all are the same.
 const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
-/// The most probes a second: more would be a load.
+/// Maximum probes per second: more would be a load.
 const MAX_PROBE_RATE: f64 = 100.0;
 
-/// The speed of a replay that has no gaps: at it three years are a tenth of a millisecond.
+/// The replay speed that removes all gaps: it shortens three years to a tenth of a millisecond.
 const AT_ONCE: f64 = 1e12;
 
-/// Reads the stages: the warm-up, if any, and the load. `None` goes with at least one problem.
+/// Reads the stages: the warm-up, if any, and the load. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> Option<Vec<Stage>> {
     let max_concurrency = concurrency(root, "max-concurrency");
     let arrivals = arrivals(root, original);
@@ -54,7 +54,7 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
             );
             return None;
         }
-        // A slot of a closed loop sends when its last request has ended, which is when the original's clock starts.
+        // A slot of a closed loop sends when its last request has ended. The original's clock starts at the same moment.
         (Times::ByRate, None) => match max_concurrency {
             Some(concurrency) => Load::closed(concurrency, data.count),
             None => Load::Burst { count: data.count, max_concurrency },
@@ -95,7 +95,7 @@ fn arrivals(root: &Section, original: Original) -> Option<Arrivals> {
     }
 }
 
-/// The rate; `Some(None)` where all requests are due at once, and `None` with a problem.
+/// The rate; `Some(None)` if all requests are due immediately. `None`: a problem was reported.
 fn rate(root: &Section) -> Option<Option<Rate>> {
     let text = word(root, "request-rate");
     let is_infinite = text.as_deref().is_none_or(is_infinity);

@@ -1,8 +1,8 @@
-//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and those of InferenceMAX's
-//! `benchmark_serving.py`, an older form of the same tool whose rules differ in part. "The original" in comments is the tool.
+//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and the flags of InferenceMAX's
+//! `benchmark_serving.py`, an older form of the same tool with partly different rules. "The original" in comments is the tool.
 //!
-//! llm-d-benchmark writes the flags as a mapping, and calls the original with the time of day as its last `--seed`: texts and times are
-//! then new in each run. A command line has the original's default, with which every run sends the same texts.
+//! llm-d-benchmark writes the flags as a mapping, and runs the original with the time of day as its last `--seed`, so texts and times are
+//! new in each run. A command line has the original's default seed, so every run sends the same texts.
 
 mod data_sets;
 mod flags;
@@ -51,7 +51,7 @@ pub(super) fn has_flag(name: &str) -> bool {
     flags::VLLM.has_flag(name)
 }
 
-/// The keys on which the length of the load depends.
+/// The keys that determine the length of the load.
 pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |_| "num-prompts",
     rate: |stage| match stage.load {
@@ -87,7 +87,7 @@ pub(super) const INFERENCEMAX: Format = Format {
     shipped: &[profile!("inferencemax", "random_concurrent")],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(original: Original, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let flags = match profile {
         Value::String(text) => common_flags::from_command_line(text, &COMMANDS, original.tool(), findings),
@@ -97,7 +97,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     note_tool(profile, original, findings);
     let root = Section::root(&flags, &[], findings)?;
     let api = server::api(&root);
-    // With the API that a wrong backend leaves open, the other flags can still be checked.
+    // A wrong backend leaves the API open. With an assumed API the other flags can still be checked.
     let assumed = api.unwrap_or(Api::Completions);
     server::address(&root, assumed, target);
     let data = data_sets::read(&root, original, assumed);
@@ -105,7 +105,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     note_results(&root, original == Original::VllmBenchServe && !profile.is_string());
     let (api, data, stages) = (api?, data?, stages?);
     let needs_tokenizer = data.needs_tokenizer();
-    // The original makes the blocks of a trace anew in each run, whatever the seed.
+    // The original generates new blocks for a trace in each run, independent of the seed.
     let has_seeded_texts = data.is_synthetic && !matches!(data.requests, RequestSource::TraceBlocks { .. });
     let mut workload = Workload::new(api, data.requests, stages);
     server::fill(&root, target, &mut workload);
@@ -144,7 +144,7 @@ fn note_tool(profile: &Value, original: Original, findings: &Findings) {
     }
 }
 
-/// Whether runs with one seed send the same texts.
+/// Whether runs with the same seed send the same texts.
 fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, has_seeded_texts: bool) -> PromptReuse {
     let by_llm_d_benchmark = !is_command_line;
     if root.ignored("seed", ValueType::Number) {
@@ -163,7 +163,7 @@ fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, has_s
     PromptReuse::PerStage
 }
 
-/// Notices about the original's results, and about those that llm-d-benchmark makes of them where it `converts` only some.
+/// Notices about the original's results. If it `converts` only some results, also about llm-d-benchmark's versions of them.
 fn note_results(root: &Section, converts: bool) {
     let word = |key| common_flags::word(root, key);
     word("percentile-metrics");

@@ -1,9 +1,9 @@
-//! Which program the flags are of.
+//! Which program the flags belong to.
 
 use super::flags;
 use crate::formats::common::flags as common_flags;
 
-/// Which tool the flags are for.
+/// The tool that defines the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Original {
     VllmBenchServe,

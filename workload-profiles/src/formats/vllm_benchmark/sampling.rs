@@ -10,9 +10,9 @@ use crate::{
     workload::Sampling,
 };
 
-/// The most answers of which the best is taken, and the most log probabilities of a token.
+/// Maximum answers from which the best one is chosen, and maximum log probabilities per token.
 const MAX_OF_A_TOKEN: u64 = 1_000;
-/// The highest value of a flag of sampling: servers bound them themselves.
+/// Maximum value of a sampling flag. Servers have their own limits.
 const MOST: f64 = 1e9;
 
 /// Reads the flags; `ignore_eos` is on where the original sets it for the data set.
@@ -55,7 +55,7 @@ pub(super) fn read(root: &Section, original: Original, api: Api, ignore_eos: boo
             root.notice(flag, format!("is not sent: {} sends it only with completions", original.name()));
         }
     }
-    // The last fields that the original adds, so that they win.
+    // The original adds these fields last, so they take precedence.
     add_request_fields(root, "extra-body", &mut sampling);
     sampling
 }

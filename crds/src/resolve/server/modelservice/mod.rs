@@ -1,5 +1,5 @@
-//! A server that llm-d's own charts start: what they are given so that they start what the description says. Benchwright makes these files
-//! and installs nothing.
+//! A server that llm-d's own charts start. Writes the values files that make the charts start the described server. Benchwright writes
+//! these files and installs nothing.
 //!
 //! The values are for the charts of one release of llm-d, whose versions stand below. They use what all charts of llm-d-modelservice 0.4
 //! have: its schema knows only two labels, and it renders environment variables as templates.
@@ -35,7 +35,7 @@ const ENDPOINT_PICKER: [&str; 3] = ["ghcr.io/llm-d", "llm-d-inference-scheduler"
 const MODEL_CACHE: &str = "/model-cache";
 /// The path that vLLM answers with 200 when it is ready.
 const HEALTH: &str = "/health";
-/// How often a server that starts is asked whether it is ready, in seconds.
+/// Period of the startup probe, in seconds.
 const STARTUP_PERIOD: u32 = 10;
 /// How much longer than the run the kubelet waits for an engine to start, in seconds.
 const BACKSTOP_SECONDS: u32 = 120;
@@ -75,7 +75,7 @@ impl fmt::Display for StackFile {
     }
 }
 
-/// llm-d as a run describes it. All of its names derive from that of the run, so that it can be installed before the run is created.
+/// llm-d as a run describes it. All its names derive from the run's name, so that it can be installed before the run is created.
 #[derive(Clone, Debug)]
 pub struct InferenceStack {
     name: String,
@@ -87,8 +87,7 @@ pub struct InferenceStack {
 }
 
 impl InferenceStack {
-    /// `None` where llm-d's charts do not start the server of the run, or its description cannot be used, which [`crate::resolve::resolve`]
-    /// says.
+    /// `None` if llm-d's charts do not start the run's server, or if its description has errors, which [`crate::resolve::resolve`] reports.
     pub fn new(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Self> {
         let server = llm_d_server(spec)?;
         let route = format!("llm-d-{}", run.name);
@@ -118,7 +117,7 @@ impl InferenceStack {
         format!("{}-modelservice", self.name)
     }
 
-    /// A file. `print` is the command that prints another one, for the commands that read them.
+    /// The text of a file. `print` returns the command that prints another file, for files that contain such commands.
     pub fn text(&self, file: StackFile, print: &dyn Fn(StackFile) -> String) -> String {
         let (about, content) = match file {
             StackFile::ModelService => {
@@ -132,7 +131,7 @@ impl InferenceStack {
         format!("# {about}, for BenchmarkRun {}, written by Benchwright.\n{yaml}", self.name)
     }
 
-    /// The release of the chart inferencepool, whose InferencePool has its name.
+    /// The release name of the inferencepool chart. Its InferencePool has the same name.
     fn pool_name(&self) -> String {
         format!("gaie-{}", self.name)
     }
@@ -141,7 +140,7 @@ impl InferenceStack {
         self.managed.port.unwrap_or(8000)
     }
 
-    /// The labels of the model servers' pods, by which the InferencePool finds them. The chart's schema knows no others.
+    /// The labels of the model servers' pods. The InferencePool selects the pods by them. The chart's schema allows no other labels.
     fn labels(&self) -> Value {
         json!({"llm-d.ai/inferenceServing": "true", "llm-d.ai/model": self.name})
     }
@@ -197,7 +196,7 @@ impl InferenceStack {
         values
     }
 
-    /// What the chart mounts. The arguments of the engine name the model as well: the chart adds none to a command that it is given.
+    /// What the chart mounts. The engine's arguments name the model as well, because the chart adds no model to an explicit command.
     fn artifacts(&self) -> Value {
         let server = &self.server;
         let name = self.managed.model.as_deref().unwrap_or(&self.name);
@@ -221,7 +220,7 @@ impl InferenceStack {
         self.server.model.as_deref().is_some_and(|it| !is_path(it)) && !chosen
     }
 
-    /// The chart's word for the GPUs; it adds none for `cpu`, so that those of `resources` stay as they are.
+    /// The chart's name for the GPUs. With `cpu` the chart adds none, so the GPUs in `resources` stay unchanged.
     fn accelerator(&self) -> &'static str {
         let resources = self.server.resources.iter();
         let mut names = resources.flat_map(|it| it.limits.keys().chain(it.requests.keys()));
@@ -248,7 +247,7 @@ impl InferenceStack {
             .map(|(name, value)| json!({"name": name, "value": for_template(&for_kubelet(value))}))
             .collect();
         if let Some(token) = &server.hub_token {
-            // The chart's authSecretName wants the key HF_TOKEN, and a run may name any.
+            // The chart's authSecretName requires the key HF_TOKEN, while a run may name any key.
             let key = json!({"name": token.secret_key_ref.name, "key": token.secret_key_ref.key});
             env.push(json!({"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": key}}));
         }
@@ -278,7 +277,7 @@ impl InferenceStack {
         })
     }
 
-    /// Requests and limits. GPUs stand in both: where one lacks them, the chart puts a number of its own there.
+    /// Requests and limits. Both contain the GPUs: where one lacks them, the chart inserts its own number.
     fn resources(&self) -> Value {
         let resources = self.server.resources.clone().unwrap_or_default();
         let all = |own: &BTreeMap<String, AnyValue>, other: &BTreeMap<String, AnyValue>| {
@@ -367,7 +366,7 @@ impl InferenceStack {
     }
 }
 
-/// The kubelet replaces `$(NAME)` in what it is given, and reads two dollar signs as one.
+/// The kubelet replaces `$(NAME)` in arguments, and reads two dollar signs as one.
 fn for_kubelet(text: &str) -> String {
     text.replace('$', "$$")
 }

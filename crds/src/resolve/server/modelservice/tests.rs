@@ -51,7 +51,7 @@ fn values(server: &str) -> Value {
     serde_saphyr::from_str(&text(server, StackFile::ModelService)).unwrap()
 }
 
-/// Holds a file against the one of the same name in golden/; UPDATE_GOLDEN=1 writes it.
+/// Compares a file with the file of the same name in golden/; UPDATE_GOLDEN=1 writes it.
 #[track_caller]
 fn assert_golden(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/resolve/server/modelservice/golden").join(name);

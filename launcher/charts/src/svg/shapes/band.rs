@@ -38,7 +38,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, intervals: 
     }
 }
 
-/// A lower end of zero lies at the low end of a logarithmic axis.
+/// A lower end of zero is drawn at the low end of a logarithmic axis.
 fn end(frame: &Frame, value: f64) -> Option<f64> {
     frame.y(value).or_else(|| frame.y_within(value))
 }

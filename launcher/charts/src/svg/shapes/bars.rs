@@ -1,4 +1,4 @@
-//! Bars on top of each other.
+//! Stacked bars.
 
 use crate::{
     figure::Tone,
@@ -13,7 +13,7 @@ use crate::{
 
 /// Bars narrower than this, in pixels, have no gap to the next.
 const WITH_GAP: f64 = 4.0;
-/// No bar is narrower, so that it can be seen.
+/// Minimum width of a bar, so that it is visible.
 const LEAST: f64 = 0.6;
 
 pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, bars: &[Stacked], tone: Tone, id: &str) {
@@ -30,7 +30,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, bars: &[Sta
     if path.is_empty() {
         return;
     }
-    // Failures have stripes: a reader finds them without the colour.
+    // Failures have stripes, so that a reader finds them without colour.
     let fill = if tone == Tone::Bad { format!("url(#{id}-stripes)").into() } else { paint.tone(tone) };
     canvas.put(format_args!(r#"<path d="{}" fill="{fill}"/>"#, path.d));
 }

@@ -12,12 +12,12 @@ use crate::{
     units,
 };
 
-/// The level of a count: equal steps of its logarithm, so that the rare slow tokens beside thousands of fast ones have a colour.
-/// `None` for an empty cell.
+/// The level of a count. Levels are equal steps of the logarithm, so that rare slow tokens beside thousands of fast ones get a colour. `None` for
+/// an empty cell.
 fn level(count: u64, greatest: u64) -> Option<usize> {
     match count {
         0 => None,
-        // Each count has a level of its own.
+        // Each count has its own level.
         _ if greatest <= HEAT_LEVELS as u64 => usize::try_from(count - 1).ok(),
         _ => {
             let share = (count as f64).ln() / (greatest as f64).ln();
@@ -40,7 +40,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, heat: &Heat
         let mut column = 0;
         while column < columns {
             let here = level_at(column);
-            // Neighbours of the same level are one rectangle.
+            // Neighbours with the same level become one rectangle.
             let end = (column + 1..columns).find(|it| level_at(*it) != here).unwrap_or(columns);
             let ends = (frame.x_within(heat.x_edges[column]), frame.x_within(heat.x_edges[end]));
             if let (Some(here), (Some(left), Some(right))) = (here, ends) {
@@ -55,7 +55,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, heat: &Heat
     }
 }
 
-/// What the colours of a figure mean.
+/// The meaning of the colours of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
     before: String,

@@ -41,7 +41,7 @@ pub(crate) fn steps(canvas: &mut Canvas, paint: Paint, frame: &Frame, places: &[
     stroke(canvas, paint, &path, &dots, tone);
 }
 
-/// A place between two gaps is a dot: a line without length and with round ends.
+/// A place between two gaps becomes a dot: a line of zero length with round ends.
 fn alone(run: &[(f64, f64)], dots: &mut Path) {
     if let [(x, y)] = *run {
         dots.go(x, y);
@@ -75,7 +75,7 @@ fn stroke(canvas: &mut Canvas, paint: Paint, path: &Path, dots: &Path, tone: Ton
     canvas.put(format_args!(
         r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="{}"{dashes}/>"#,
         path.d,
-        // Round ends would close the gaps of short dashes.
+        // Round ends would fill the gaps between short dashes.
         if dashes.is_empty() { "round" } else { "butt" },
     ));
 }

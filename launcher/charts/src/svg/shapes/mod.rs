@@ -1,4 +1,4 @@
-//! The shapes of series, a file each.
+//! The shapes of series, one file per shape.
 
 mod band;
 mod bars;
@@ -17,7 +17,7 @@ use crate::{
     stack,
 };
 
-/// Defines the stripes of failures, where the figure has any.
+/// Defines the stripe pattern for failures, if the figure has any.
 pub(crate) fn patterns(canvas: &mut Canvas, paint: Paint, figure: &Figure, id: &str) {
     let striped = |it: &crate::Series| match &it.shape {
         Shape::Bars(_) => it.tone == Tone::Bad,
@@ -72,7 +72,7 @@ pub(crate) fn draw(
     }
 }
 
-/// Writes the names of points where nothing is yet: each has to know the places of all points and of all marks.
+/// Writes the names of points at free places. It needs the places of all points and of all marks.
 pub(crate) fn names(
     canvas: &mut Canvas,
     paint: Paint,

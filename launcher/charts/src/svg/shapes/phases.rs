@@ -2,7 +2,7 @@
 
 use crate::{figure::Tone, svg::legend::Sample};
 
-/// A phase of a request, as the legend lists it.
+/// A phase of a request, as in the legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Phase {
     pub name: &'static str,
@@ -10,7 +10,7 @@ pub(crate) struct Phase {
     pub sample: Sample,
 }
 
-/// In the order of time; the last one takes the place of the phase in which a request failed.
+/// In the order of time. The last entry replaces the phase in which a request failed.
 pub(crate) const PHASES: [Phase; 4] = [
     Phase { name: "due, not sent", tone: Tone::Quiet, sample: Sample::Bar },
     Phase { name: "sent to first token", tone: Tone::High, sample: Sample::Bar },

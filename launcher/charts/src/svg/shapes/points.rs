@@ -17,15 +17,15 @@ use crate::{
     thin,
 };
 
-/// With more points markers are small, and without an edge.
+/// With more points than this, markers are small, and have no edge.
 const LARGE: usize = 60;
-/// With more points no names are written: they would hide the points.
+/// With more points than this, no names are written: they would hide the points.
 const NAMED: usize = 60;
 
 /// Distance of the boxes that keep names off a line between points, in pixels.
 const ALONG: f64 = 5.0;
 
-/// Draws points, and marks their places as taken.
+/// Draws points, and marks their places as occupied.
 pub(crate) fn draw(
     canvas: &mut Canvas,
     paint: Paint,
@@ -89,7 +89,7 @@ fn take_line(from: (f64, f64), to: (f64, f64), taken: &mut Taken) {
     }
 }
 
-/// Writes the name of each point beside it, where there is room.
+/// Writes the name of each point beside it, if there is room.
 pub(crate) fn names(canvas: &mut Canvas, paint: Paint, layout: &Layout, points: &[Point], taken: &mut Taken) {
     let frame = &layout.frame;
     let named = points.iter().filter(|it| !it.label.is_empty() && points.len() <= NAMED);

@@ -25,7 +25,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &
     let every = requests.len().div_ceil(thin::MOST).max(1);
     for (index, request) in requests.iter().enumerate().step_by(every) {
         let (top, height) = frame.row(index);
-        // Where rows are left out, the ones that stay take their room.
+        // If rows are left out, the remaining rows take their room.
         let height = height * every as f64;
         let thick = (height * FILLED).clamp(0.5, THICKEST);
         let middle = top + height / 2.0;

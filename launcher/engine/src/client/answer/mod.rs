@@ -1,8 +1,8 @@
 //! Interprets an answer: its head, and its bytes with the times at which they arrived. Pure.
 //!
-//! The first token is the first event with visible output, never the head and never the role chunk. An answer has
-//! failed if its status is not 2xx, if it holds an error in place of output, if a stream ends without `[DONE]` and
-//! before each of its choices has given a reason to finish, or if that reason is that the server gave up.
+//! The first token is the first event with visible output, never the head and never the role chunk. An answer has failed in any of these
+//! cases: its status is not 2xx; it holds an error in place of output; a stream ends without `[DONE]` before each of its choices has a finish
+//! reason; a finish reason says that the server gave up.
 
 use std::time::Duration;
 
@@ -16,15 +16,14 @@ use super::{
 };
 use measurement::{inter_token_times::InterTokenTimes, output::Output, record::RequestOutcome};
 
-/// The longest answer in one piece, in bytes.
+/// Maximum length of an answer in one piece, in bytes.
 const MAX_WHOLE: usize = 64 << 20;
-/// The most events with output of one answer: twice the longest answer that a profile may ask for.
+/// Maximum events with output per answer: twice the longest answer that a profile may request.
 const MAX_EVENTS: u32 = 4_000_000;
-/// The most events of an answer from which a pattern is made. If later events differ each time, for example by
-/// counters, further patterns would only cost time.
+/// Maximum events per answer from which a pattern is made. If later events differ each time, for example by counters, more patterns would
+/// only cost time.
 const MAX_PATTERNS: u8 = 4;
-/// How many bytes of an error's body are read. Some servers quote the prompt, and all requests under way may fail at
-/// once.
+/// Maximum bytes read from an error's body. Some servers quote the prompt, and all requests in flight may fail together.
 const MAX_ERROR_BODY: usize = 512 << 10;
 
 /// Events that may hold a token without text.
@@ -32,11 +31,11 @@ const MAX_ERROR_BODY: usize = 512 << 10;
 pub struct SilentEvents {
     /// All these events.
     pub all: u32,
-    /// Those of them that end an answer because of its length. Most servers put no token into such an event.
+    /// The events among them that end an answer because of its length. Most servers put no token into such an event.
     pub length_ends: u32,
 }
 
-/// An answer as far as it has arrived. Times are on the clock of the run.
+/// The part of an answer that has arrived. Times are on the clock of the run.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// The first event with output; `None` for an answer in one piece.
@@ -51,27 +50,27 @@ pub struct Answer {
     pub reads: u64,
     /// Reads that held more than one event with output.
     pub coalesced_reads: u64,
-    /// Token counts of the server.
+    /// Token counts from the server.
     pub usage: Usage,
     /// The answer came in one piece although a stream was requested.
     pub in_one_piece: bool,
     /// Events that may hold a token without text: before the first event with output, and after the last one.
     silent_outside: (SilentEvents, SilentEvents),
-    /// Output tokens by the usage in the first event with output, including those of earlier events.
+    /// Output tokens according to the usage in the first event with output, including the tokens of earlier events.
     first_usage: Option<u32>,
     /// Bytes of the body.
     received: u64,
     /// An event has arrived, with or without output.
     has_event: bool,
     status: u16,
-    /// The content-type if it is not that of a stream, and the content-encoding.
+    /// The content-type if it is not the type of a stream, and the content-encoding.
     foreign: (Option<String>, Option<String>),
     form: Form,
     first_silent: Option<Duration>,
     last_silent: Option<Duration>,
     has_output: bool,
     finish: Option<Finish>,
-    /// The choices that were seen, and those that gave a reason to finish.
+    /// The choices that were seen, and the choices with a finish reason.
     choices: (Indices, Indices),
     done: bool,
     error: Option<Failure>,
@@ -112,11 +111,11 @@ impl Answer {
         self.apart = Some(Vec::new());
     }
 
-    /// The answers to each of `prompts` prompts, of which the request held several, with `each` choices for a prompt: of each the first.
-    /// Call it once, after the answer has ended well. An answer that the server did not give, or gave up, is a failure.
+    /// The answers to each of `prompts` prompts in one request, with `each` choices per prompt. The first choice of each prompt is returned.
+    /// Call it once, after the answer has ended well. An answer that the server did not send, or gave up, is a failure.
     ///
-    /// The usage is of the whole request. A server that sends no token ids does not tell the length of each answer: then the tokens of
-    /// the usage are dealt out evenly, so that their sum is right and that of one answer is not.
+    /// The usage covers the whole request. A server that sends no token ids does not report the length of each answer. The tokens of the
+    /// usage are then divided evenly, so their sum is right but the count of a single answer is not.
     pub fn take_answers(&mut self, prompts: u32, each: u32) -> Vec<Result<Answer, Failure>> {
         let mut choices = self.apart.take().unwrap_or_default();
         let answer = |prompt: u32| {
@@ -162,7 +161,7 @@ impl Answer {
         self.kept.take().map(|it| it.into_output())
     }
 
-    /// Takes the head. `streaming`: whether a stream was requested. An answer in one piece is accepted all the same.
+    /// Takes the head. `streaming`: whether a stream was requested. An answer in one piece is accepted too.
     pub fn head(&mut self, status: u16, content_type: Option<&str>, streaming: bool) {
         let json = content_type.is_some_and(|it| it.contains("json"));
         let events = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
@@ -211,7 +210,7 @@ impl Answer {
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 if bytes.len() > room {
-                    // A body of this length is cut and thus no JSON. The status alone is reported.
+                    // A body of this length is truncated and thus not JSON. Only the status is reported.
                     self.fail(http_error(status, &[]));
                 }
                 self.form = Form::Error { status, body };
@@ -220,17 +219,17 @@ impl Answer {
         }
     }
 
-    /// Whether it has failed, so that the rest need not be read.
+    /// Whether the answer has failed, so that the rest need not be read.
     pub fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
-    /// Whether all that matters has arrived, although the body may not have ended.
+    /// Whether all relevant data has arrived, although the body may not have ended.
     pub fn is_complete(&self) -> bool {
         self.done && self.error.is_none()
     }
 
-    /// Whether all output has arrived: the answer is complete, or every choice has given its reason to finish.
+    /// Whether all output has arrived: the answer is complete, or every choice has a finish reason.
     pub fn has_finished(&self) -> bool {
         self.is_complete() || (self.choices.0.are_all_in(self.choices.1) && self.error.is_none())
     }
@@ -260,11 +259,11 @@ impl Answer {
         }
     }
 
-    /// Ends the answer and tells its outcome. Call it once. An answer whose tokens all came without text takes the times of
-    /// their events as those of its tokens.
+    /// Ends the answer and returns its outcome. Call it once. If all tokens came without text, the times of their events become the token
+    /// times.
     ///
     /// # Errors
-    /// Why it does not count as an answer.
+    /// Why the response does not count as an answer.
     pub fn conclude(&mut self) -> Result<RequestOutcome, Failure> {
         if let Some(error) = self.error.take() {
             return Err(error);
@@ -288,8 +287,7 @@ impl Answer {
         Ok(if self.has_output || silent_tokens { RequestOutcome::Ok } else { RequestOutcome::Empty })
     }
 
-    /// Output tokens by the server's usage; `None` if there is no usage. `requested` is the most that the request
-    /// allows.
+    /// Output tokens according to the server's usage; `None` if there is no usage. `requested` is the maximum that the request allows.
     ///
     /// # Errors
     /// The count of the usage if it is impossible: 0 for an answer with output; more than was requested; or, if nothing
@@ -309,18 +307,18 @@ impl Answer {
         SilentEvents { all: before.all + after.all, length_ends: before.length_ends + after.length_ends }
     }
 
-    /// The number of output tokens so far: the running usage if the server sends it, else one token per event with output.
+    /// Number of output tokens so far: the running usage if the server sends it, else one token per event with output.
     pub fn tokens_so_far(&self) -> u32 {
         self.content_events.max(self.usage.completion_tokens.unwrap_or_default())
     }
 
-    /// Tokens in the first event with output, if the server tells them by a usage in that event or by token ids.
+    /// Tokens in the first event with output, if a usage in that event or token ids show their number.
     pub fn first_event_tokens(&self) -> Option<u32> {
         let come = self.first_usage.or_else(|| self.kept.as_ref()?.first_ids())?;
         Some(come.saturating_sub(self.silent_outside.0.all).max(1))
     }
 
-    /// Why a stream has no end, judged by its head and its body.
+    /// Why a stream has no end, according to its head and its body.
     fn without_end(&self) -> String {
         const CUT: &str = "the stream ended before its end";
         let (kind, coding) = (&self.foreign.0, &self.foreign.1);
@@ -396,7 +394,7 @@ impl Answer {
 
     fn output(&mut self, at: Duration, read: u64) {
         self.has_output = true;
-        // The silent events since the last event with output now lie between two of them, except for those before the
+        // The silent events since the last event with output now lie between two events with output, except for the silent events before the
         // first.
         let silent = std::mem::take(&mut self.silent_outside.1);
         if self.content_events == 0 {
@@ -444,7 +442,7 @@ impl Answer {
         self.finish = finish;
         self.has_output = output || (silent_token && self.usage.completion_tokens.is_some_and(|it| it > 0));
         if let Some(apart) = &mut self.apart {
-            // Each of them has its own reason to finish.
+            // Each choice has its own finish reason.
             self.finish = None;
             match whole_choices(body) {
                 Ok(choices) => *apart = choices,

@@ -3,7 +3,7 @@ use super::*;
 const EVENTS: Option<&str> = Some("text/event-stream; charset=utf-8");
 const JSON: Option<&str> = Some("application/json");
 
-/// Feeds pieces that arrive 10 ms after each other, the first at 10 ms, each in a read of its own.
+/// Feeds pieces at intervals of 10 ms, the first at 10 ms, each in its own read.
 fn check(head: (u16, Option<&str>), pieces: &[&str]) -> (Answer, Result<RequestOutcome, Failure>) {
     let mut answer = Answer::default();
     answer.head(head.0, head.1, true);
@@ -29,7 +29,7 @@ fn failed(outcome: RequestOutcome, message: &str) -> Result<RequestOutcome, Fail
     Err(Failure::new(outcome, message))
 }
 
-/// Tokens of the prompt and of the answer, and its text; or why there is no answer.
+/// The token counts of prompt and answer, and the answer's text; or why there is no answer.
 type Told = Result<(Option<u32>, Option<u32>, String), String>;
 
 /// Answers to three prompts.
@@ -57,7 +57,7 @@ fn several_prompts_have_an_answer_each() {
         "prompt_token_ids":[1]},{"index":1,"text":"x","finish_reason":"abort"}],"usage":{"prompt_tokens":99,"completion_tokens":99}}"#,
     );
     assert_eq!(found, [ok(1, 2, "a b"), Err("the server gave the answer up".to_owned()), ok(4, 1, "c")]);
-    // Without token ids the usage is dealt out, so that its sum stays.
+    // Without token ids the usage is divided, so that its sum is unchanged.
     let found = several(
         r#"{"choices":[{"text":"a"},{"text":"b"},{"text":"c"}],"usage":{"prompt_tokens":10,"completion_tokens":8}}"#,
     );
@@ -110,7 +110,7 @@ fn each_choice_must_have_finished_where_there_is_no_done() {
     let cut = failed(RequestOutcome::BrokenStream, "the stream ended before its end");
     assert_eq!(check((200, EVENTS), &pieces[..3]).1, cut);
     assert_eq!(check((200, EVENTS), &[pieces[0], pieces[1], DONE]).1, Ok(RequestOutcome::Ok));
-    // A choice that the server gave up stays failed when the other choice ends.
+    // A choice that the server gave up stays failed when another choice ends.
     let abort = choice(0, "\"abort\"");
     let gave_up = failed(RequestOutcome::BrokenStream, "the server gave the answer up");
     assert_eq!(check((200, EVENTS), &[&abort, pieces[1], pieces[2], DONE]).1, gave_up);
@@ -262,7 +262,7 @@ fn the_tokens_of_the_first_event_are_those_that_the_server_tells() {
         format!("data: {{\"choices\":[{{\"text\":\"{text}\"}}],\"usage\":{{\"completion_tokens\":{tokens}}}}}\n\n")
     };
     assert_eq!(of(&[&told("a b c", 3), &told("d", 4), DONE]), Some(3));
-    // The first of these had no text.
+    // The first event had no text.
     assert_eq!(of(&[&told("", 1), &told("b c", 3), DONE]), Some(2));
     assert_eq!(of(&[&told("a", 0), DONE]), Some(1));
     assert_eq!(of(&[&token("a"), &told("b", 2), DONE]), None);

@@ -43,7 +43,7 @@ pub(super) fn push(api: Api, content: &Content<'_>, body: &mut Vec<u8>) {
     }
 }
 
-/// Appends the list of messages that begins with `start`.
+/// Appends the list of messages; `start` precedes it.
 fn push_list(api: Api, start: &str, prompt: Prompt<'_>, content: &Content<'_>, body: &mut Vec<u8>) {
     push_all(body, [start]);
     if !content.system.is_empty() {
@@ -65,7 +65,7 @@ fn push_list(api: Api, start: &str, prompt: Prompt<'_>, content: &Content<'_>, b
     body.push(b']');
 }
 
-/// Anthropic's API has the system message in a field of its own.
+/// Anthropic's API has a separate field for the system message.
 fn push_anthropic(prompt: Prompt<'_>, content: &Content<'_>, body: &mut Vec<u8>) {
     let split = match prompt {
         Prompt::Messages(messages) => without_system(messages),
@@ -86,7 +86,7 @@ fn push_anthropic(prompt: Prompt<'_>, content: &Content<'_>, body: &mut Vec<u8>)
     body.push(b']');
 }
 
-/// Appends the message of the user. Its content is a text, or a list of parts where there are images.
+/// Appends the message of the user. Its content is a text, or a list of parts if there are images.
 fn push_user(api: Api, text: &str, content: &Content<'_>, body: &mut Vec<u8>) {
     body.extend_from_slice(b"{\"role\":\"user\",\"content\":");
     if content.images.is_empty() {
@@ -141,7 +141,7 @@ fn push_images(api: Api, images: &[Arc<Image>], body: &mut Vec<u8>) {
     }
 }
 
-/// Appends a text that stands before another one in a completion.
+/// Appends a text that precedes another text in a completion.
 fn push_before(body: &mut Vec<u8>, text: &str) {
     if !text.is_empty() {
         push_text(body, text);
@@ -159,7 +159,7 @@ fn members(list: &str) -> &str {
     list.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(list).trim()
 }
 
-/// The parts of a message that matter here.
+/// The relevant parts of a message.
 #[derive(Deserialize)]
 struct Message {
     #[serde(default)]
@@ -187,7 +187,7 @@ fn joined_texts(messages: &str) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// The texts of the system messages, and the list of the others. `None`: there are no system messages.
+/// The texts of the system messages, and the list of the other messages. `None`: there are no system messages.
 fn without_system(messages: &str) -> Option<(String, String)> {
     if !messages.contains("\"system\"") {
         return None;

@@ -14,7 +14,7 @@ use workload_profiles::workload::{Departure, LengthField, PromptForm, Sampling, 
 
 use crate::image::Image;
 
-/// The field in which vLLM takes the wish for token ids.
+/// The field in which vLLM takes the request for token ids.
 const RETURN_TOKEN_IDS: &str = "return_token_ids";
 
 /// The prompt of a request.
@@ -29,7 +29,7 @@ pub enum Prompt<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    /// A prompt of this form, which is written in `text`.
+    /// A prompt of this form; `text` contains it.
     pub fn new(form: PromptForm, text: &'a str) -> Prompt<'a> {
         match form {
             PromptForm::Text => Prompt::Text(text),
@@ -45,7 +45,7 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// What one request holds beside its template.
+/// The content of one request in addition to its template.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
     /// The prompt.
@@ -53,23 +53,23 @@ pub struct Content<'a> {
     /// The text of a system message before the prompt; empty: none. A completion has it before the prompt, with a space between
     /// them.
     pub system: &'a str,
-    /// Images in the message of the user. They are left out of a completion and of a prompt that is no text.
+    /// Images in the message of the user. A completion, and a prompt that is not text, are sent without them.
     pub images: &'a [Arc<Image>],
-    /// Whether the images stand after the text of the message.
+    /// Whether the images follow the text of the message.
     pub images_last: bool,
-    /// Further fields of this request, as the members of a JSON object without its braces; empty: none. The launcher's own fields and
-    /// those of the template may not be among them.
+    /// More fields of this request, as the members of a JSON object without its braces; empty: none. They may not include the launcher's own
+    /// fields or the template's fields.
     pub fields: &'a str,
-    /// The most tokens of the answer; `None`: the server decides.
+    /// Maximum tokens of the answer; `None`: the server decides.
     pub max_tokens: Option<u32>,
-    /// The request asks for the token ids of its output, as vLLM allows.
+    /// Whether the request asks vLLM for the token ids of its output.
     pub token_ids: bool,
-    /// The answer may end before its most tokens, whatever the template says. Not together with `token_ids`.
+    /// Whether the answer may end before its maximum length, regardless of the template. Not together with `token_ids`.
     pub may_end: bool,
 }
 
 impl<'a> Content<'a> {
-    /// A prompt, with nothing beside it.
+    /// Content with a prompt only.
     pub fn new(prompt: Prompt<'a>, max_tokens: Option<u32>) -> Content<'a> {
         Content {
             prompt,
@@ -84,7 +84,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The form of answer that a request asks for.
+/// The form of answer that a request specifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streaming {
     /// One JSON document.
@@ -114,24 +114,24 @@ pub struct BodyTemplate {
     api: Api,
     /// The start of the body, up to the prompt.
     start: Vec<u8>,
-    /// Name of the field of the requested length, with what precedes it.
+    /// Name of the length field, with the bytes before it.
     length: &'static [u8],
     min_tokens: Option<u32>,
     rest: Vec<u8>,
-    /// The rest of the body of a request that asks for token ids.
+    /// The rest of the body of a request for token ids.
     rest_with_ids: Vec<u8>,
     /// The rest of the body of a request whose answer may end early.
     rest_that_may_end: Vec<u8>,
 }
 
 impl BodyTemplate {
-    /// The output length is requested with `max_tokens`, which every server knows, unless the chat API is to use its
-    /// later name. A streamed request also asks for the usage.
+    /// The output length is requested with `max_tokens`, which every server knows, unless the chat API is to use the later name. A streamed
+    /// request also requests the usage.
     pub fn new(api: Api, model: &str, streaming: Streaming, sampling: &Sampling) -> BodyTemplate {
         BodyTemplate::with_fields(api, model, streaming, sampling, None)
     }
 
-    /// The template of a traffic class. Its model and its fields win over those of the workload.
+    /// The template of a traffic class. The class's model and fields override the workload's.
     pub fn of_class(
         api: Api,
         model: &str,
@@ -188,8 +188,8 @@ impl BodyTemplate {
         prompts.drain(name..name + message::PROMPT.len());
     }
 
-    /// The body of a completion of several prompts, as [`BodyTemplate::push_prompt`] has written them, which asks for token ids: only
-    /// they tell the length of each answer.
+    /// The body of a completion with several prompts, as [`BodyTemplate::push_prompt`] has written them. It requests token ids, because only
+    /// they show the length of each answer.
     pub fn batch_body(&self, prompts: &[u8], max_tokens: Option<u32>) -> Bytes {
         let content = Content { token_ids: true, ..Content::new(Prompt::Text(""), max_tokens) };
         self.with_prompt(&content, |body| {
@@ -238,7 +238,7 @@ fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: 
     let of_class = |name: &str| class.is_some_and(|it| it.extra.iter().any(|(other, _)| other == name));
     let of_workload = sampling.extra.iter().filter(|(name, _)| !of_class(name));
     let fields = of_workload.chain(class.iter().flat_map(|it| it.extra.iter()));
-    // If a field occurs twice, the last one counts.
+    // If a field occurs twice, the server uses the last one.
     for (name, value) in fields.filter(|(name, _)| !(token_ids && *name == RETURN_TOKEN_IDS)) {
         rest.push(b',');
         push_quoted(&mut rest, name);

@@ -1,6 +1,6 @@
 //! The choices of a whole answer one by one, for a request of several prompts.
 //!
-//! Read in addition to [`Chunk`](super::Chunk). As there, everything unknown is ignored, except for token ids that are no list of numbers.
+//! Read in addition to [`Chunk`](super::Chunk). Like there, unknown content is ignored, except for token ids that are not a list of numbers.
 
 use std::fmt;
 
@@ -15,12 +15,12 @@ use crate::client::lenient_json::parse;
 /// One choice of a whole answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::client) struct WholeChoice {
-    /// Its index, else its place in the list.
+    /// Its index, else its position in the list.
     pub(in crate::client) index: u32,
     pub(in crate::client) text: String,
     /// The generated token ids; `None` if the server does not send them.
     pub(in crate::client) token_ids: Option<Vec<u32>>,
-    /// Tokens of its prompt, where the server sends their ids.
+    /// Number of tokens in its prompt, if the server sends their ids.
     pub(in crate::client) prompt_tokens: Option<u32>,
     pub(in crate::client) finish: Option<Finish>,
 }
@@ -28,7 +28,7 @@ pub(in crate::client) struct WholeChoice {
 /// The choices of an answer that [`Chunk::parse`](super::Chunk::parse) has accepted.
 ///
 /// # Errors
-/// A choice has `token_ids` that are no list of 32-bit numbers.
+/// A choice has `token_ids` that are not a list of 32-bit numbers.
 pub(in crate::client) fn whole_choices(bytes: &[u8]) -> Result<Vec<WholeChoice>, serde_json::Error> {
     let answer: Answer = parse(bytes)?;
     let choice = |(place, it): (usize, Choice)| WholeChoice {

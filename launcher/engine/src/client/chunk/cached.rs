@@ -1,4 +1,4 @@
-//! Reads how many tokens of a prompt a server had in its prefix cache, from `prompt_tokens_details` of a usage.
+//! Reads how many prompt tokens a server found in its prefix cache, from `prompt_tokens_details` of a usage.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ struct Details {
     cached_tokens: Option<u32>,
 }
 
-/// The count; `None` for null and for a value that is no object.
+/// The count; `None` for null and for a value that is not an object.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     struct Object;
     impl<'de> Visitor<'de> for Object {

@@ -1,7 +1,7 @@
 //! The text and the token ids of the first choice of an event, or of a whole answer.
 //!
-//! Read in addition to [`Chunk`](super::Chunk), and only if the output is kept. As there, everything unknown is
-//! ignored, except for token ids that are no list of numbers.
+//! Read in addition to [`Chunk`](super::Chunk), and only if the output is kept. Like there, unknown content is ignored, except for token ids
+//! that are not a list of numbers.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub(in crate::client) struct FirstChoice {
     pub(in crate::client) text: String,
     /// The generated token ids; empty in a chunk that opens a chat, or if the server sends none.
     pub(in crate::client) token_ids: Vec<u32>,
-    /// The most probable tokens at the place of its first token, with their log probabilities; empty if the server sends none.
+    /// The most probable tokens at the position of its first token, with their log probabilities; empty if the server sends none.
     pub(in crate::client) first_logprobs: Vec<(String, f64)>,
 }
 
@@ -33,7 +33,7 @@ impl FirstChoice {
     /// if the first choice is not in them.
     ///
     /// # Errors
-    /// A choice has `token_ids` that are no list of 32-bit numbers.
+    /// A choice has `token_ids` that are not a list of 32-bit numbers.
     pub(in crate::client) fn read(bytes: &[u8], output: bool) -> Result<Option<FirstChoice>, serde_json::Error> {
         let event: Event = parse(bytes)?;
         if event.choices.0.is_none()

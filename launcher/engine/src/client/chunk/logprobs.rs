@@ -1,10 +1,9 @@
-//! The log probabilities of the first token of a choice, in the forms of completions and of chats. Some servers send the form of chats for
-//! both.
+//! The log probabilities of the first token of a choice, in the forms of completions and chats. Some servers use the chat form for both.
 
 use serde_json::Value;
 
-/// The most probable tokens at the first place, and the token that was chosen, each with its log probability. Values that are no numbers
-/// are left out; a token that is there twice counts once.
+/// The most probable tokens at the first position, and the chosen token, each with its log probability. Values that are not numbers are left
+/// out; a token that occurs twice counts once.
 pub(super) fn of_first(logprobs: &Value) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = Vec::new();
     let mut add = |token: &Value, logprob: &Value| {

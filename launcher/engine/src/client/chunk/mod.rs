@@ -35,7 +35,7 @@ pub struct Chunk {
     pub usage: Option<Usage>,
     error: Filled,
     object: ObjectKind,
-    /// The type that the events of the Responses and the Messages API name.
+    /// The type that events of the Responses API and the Messages API name.
     #[serde(rename = "type")]
     event_type: Filled,
 }
@@ -64,7 +64,7 @@ impl Chunk {
     }
 }
 
-/// The token counts of the server.
+/// Token counts from the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -85,13 +85,13 @@ pub struct Usage {
 pub struct Choices {
     /// Visible output: text, reasoning, or a part of a tool call.
     pub output: bool,
-    /// No output, but an empty text outside of a role chunk, or the end: there may be a token without text.
+    /// No output, but an empty text outside a role chunk, or the end: it may contain a token without text.
     pub silent_token: bool,
-    /// The reason to finish, if there is one.
+    /// The finish reason, if there is one.
     pub finish: Option<Finish>,
     /// The choices in the event.
     pub seen: Indices,
-    /// The choices that gave a reason to finish.
+    /// The choices with a finish reason.
     pub finished: Indices,
 }
 
@@ -117,7 +117,7 @@ impl Indices {
 
 #[derive(Deserialize)]
 struct Choice {
-    /// Missing if a server supports one choice only.
+    /// Missing if a server supports only one choice.
     #[serde(default, deserialize_with = "count")]
     index: Option<u32>,
     /// In completions.

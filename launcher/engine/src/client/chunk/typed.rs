@@ -1,12 +1,12 @@
-//! Events and whole answers of the Responses API and of Anthropic's Messages API, which name their types. Read as the same
-//! [`Chunk`] as those of the other APIs.
+//! Events and whole answers of the Responses API and of Anthropic's Messages API, which name their types. They are read into the same
+//! [`Chunk`] as events of the other APIs.
 
 use serde_json::Value;
 
 use super::{Choices, Chunk, Finish, Indices, Usage};
 use crate::client::lenient_json::parse;
 
-/// What an event says.
+/// The content of an event.
 pub(super) struct TypedChunk {
     pub(super) chunk: Chunk,
     /// Text of the answer, without reasoning, refusals and tool calls.
@@ -18,15 +18,15 @@ pub(super) struct TypedChunk {
 struct Output {
     /// Visible output: text, reasoning, or a part of a tool call.
     has_output: bool,
-    /// A part without text: there may be a token in it.
+    /// A part without text, which may contain a token.
     is_empty_part: bool,
     text: String,
 }
 
-/// Reads an event or a whole answer; `None` where its type is none of these APIs.
+/// Reads an event or a whole answer; `None` if its type belongs to neither API.
 ///
 /// # Errors
-/// It is no JSON.
+/// The bytes are not JSON.
 pub(super) fn read(bytes: &[u8]) -> Result<Option<TypedChunk>, serde_json::Error> {
     let event: Value = parse(bytes)?;
     let name = event["type"].as_str().or(event["object"].as_str()).unwrap_or_default();
@@ -89,14 +89,14 @@ fn chunk(output: Output, finish: Option<Finish>, usage: Option<Usage>) -> TypedC
     TypedChunk { chunk: Chunk { choices, usage, ..Chunk::default() }, text }
 }
 
-/// A text of an event. `is_text`: it belongs to the answer itself.
+/// A text in an event. `is_text`: the text belongs to the answer itself.
 fn part(text: &Value, is_text: bool) -> Output {
     let text = text.as_str().unwrap_or_default();
     let kept = if is_text { text.to_owned() } else { String::new() };
     Output { has_output: !text.is_empty(), is_empty_part: text.is_empty(), text: kept }
 }
 
-/// A content block of the Messages API, or a part of one. A block that only opens is no part.
+/// A content block of the Messages API, or a part of a block. A block that only opens is not a part.
 fn block(block: &Value, in_stream: bool) -> Output {
     match block["type"].as_str() {
         Some("text") if in_stream && block["text"].as_str().is_none_or(str::is_empty) => Output::default(),
@@ -138,7 +138,7 @@ fn status(response: &Value) -> Option<Finish> {
     }
 }
 
-/// Token counts. In the Messages API `input_tokens` leaves out what was read from the cache and written to it.
+/// Token counts. In the Messages API `input_tokens` excludes the tokens that were read from the cache or written to it.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |value: &Value| value.as_u64().and_then(|it| u32::try_from(it).ok());
     let (read, written) = (count(&usage["cache_read_input_tokens"]), count(&usage["cache_creation_input_tokens"]));
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::client::chunk::FirstChoice;
 
-    /// What an event says: its text, whether it has output, and its reason to finish.
+    /// Checks an event: its text, whether it has output, and its finish reason.
     fn check(event: &Value, text: &str, output: bool, finish: Option<Finish>) -> Chunk {
         let bytes = event.to_string();
         let chunk = Chunk::parse(bytes.as_bytes()).unwrap();

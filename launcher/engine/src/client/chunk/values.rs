@@ -1,4 +1,4 @@
-//! Values in an event, read leniently: a type that is not expected counts as a missing value.
+//! Values in an event, read leniently: an unexpected type counts as a missing value.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// Visits values of all types that are not expected, with this result.
+/// Visits values of all unexpected types, with this result.
 macro_rules! pass_over {
     ($as:expr) => {
         pass_over!($as, numbers);
@@ -61,7 +61,7 @@ pub(super) use pass_over;
 pub enum Finish {
     /// A stop, tool calls, or an unknown reason.
     Complete,
-    /// The answer has the most tokens that the request allows.
+    /// The answer has as many tokens as the request allows.
     Length,
     /// The server gave up: `abort` or `error`.
     Failed,
@@ -74,7 +74,7 @@ impl Finish {
     }
 }
 
-/// A reason to finish; `None` for null and for an empty string.
+/// A finish reason; `None` for null and for an empty string.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reason(pub(super) Option<Finish>);
 
@@ -112,7 +112,7 @@ pub(super) enum Text {
     Filled,
 }
 
-/// Whether a value is present: not null, and no empty string, list or object.
+/// Whether a value is present: not null, and not an empty string, list or object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filled(pub(super) bool);
 
@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for ObjectKind {
     }
 }
 
-/// A count of tokens, or an index; `None` for null and for values that are no count.
+/// A token count, or an index; `None` for null and for values that are not a count.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     struct Number;
     impl<'de> Visitor<'de> for Number {

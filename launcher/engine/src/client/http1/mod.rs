@@ -1,5 +1,5 @@
-//! [I/O] One HTTP/1.1 connection. It runs in the task of the request, so that a token costs no switch between tasks,
-//! and its bytes are read without a copy.
+//! [I/O] One HTTP/1.1 connection. It runs in the task of the request, so that a token causes no task switch, and its bytes are read without a
+//! copy.
 
 mod codec;
 
@@ -27,11 +27,11 @@ use super::{
 use clock::Clock;
 use codec::{Body, Start};
 
-/// The most bytes of one read: enough for hundreds of events, and few enough to stay in the cache of a core.
+/// Maximum bytes per read: enough for hundreds of events, and few enough to stay in the cache of a core.
 const READ_SIZE: usize = 64 << 10;
 
 thread_local! {
-    /// One buffer for all connections of a thread: the bytes of a read are used up before the next read.
+    /// One buffer for all connections of a thread: the bytes of a read are processed before the next read.
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_SIZE]);
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Http1 {
     /// Bytes that arrived with the head and belong to the body.
     rest: Vec<u8>,
     body: Body,
-    /// Whether the connection could carry another request, as far as its past tells.
+    /// Whether the connection could carry another request, according to its exchanges so far.
     sound: bool,
 }
 
@@ -64,14 +64,13 @@ impl Http1 {
         self.timestamps.last_read().1 > 0
     }
 
-    /// Whether it can carry a request: its last answer has ended well, and the server has not closed it, as far as the
-    /// client knows.
+    /// Whether it can carry a request: its last answer has ended well, and the server has not closed it, as far as the client knows.
     pub(super) async fn is_open(&mut self) -> bool {
         if !(self.sound && self.body.has_ended() && self.rest.is_empty() && !self.outgoing.has_remaining()) {
             return false;
         }
-        // Bytes without a request are as bad as a closed connection. Outside the coop budget: the caller may have used
-        // it up, and a read would then report no bytes.
+        // Bytes without a request are as bad as a closed connection. This runs outside the coop budget: the caller may have used the budget
+        // up, and a read would then report no bytes.
         unconstrained(poll_fn(|cx| Poll::Ready(self.poll_read(cx, |_, _| ()).is_pending()))).await
     }
 
@@ -99,8 +98,8 @@ impl Http1 {
         Ok(head)
     }
 
-    /// Waits for the next bytes of the body and calls `take` with each piece, its time and the number of the read that
-    /// brought it. Returns `false` when the body has ended.
+    /// Waits for the next bytes of the body. Calls `take` with each piece, its time and the number of its read. Returns `false` when the body
+    /// has ended.
     pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         let more = poll_fn(|cx| {
             self.poll_write(cx);
@@ -120,7 +119,7 @@ impl Http1 {
         more.await.inspect_err(|_| self.sound = false)
     }
 
-    /// `head` holds the part that arrived before. It is nearly always empty, and the head is then read without a copy.
+    /// `head` holds the part that arrived earlier. It is nearly always empty, and the head is then read without a copy.
     fn take_head(&mut self, head: &mut Vec<u8>, bytes: &[u8]) -> Result<Option<Start>, Malformed> {
         let first = head.is_empty();
         if !first {
@@ -160,8 +159,8 @@ impl Http1 {
         })
     }
 
-    /// Sends as much as possible. A server may answer and close before it has read everything, and its answer counts.
-    /// Errors are therefore ignored here: the read finds them.
+    /// Sends as much as possible. A server may answer and close before it has read everything, and its answer is valid. Errors are therefore
+    /// ignored here: the read reports them.
     fn poll_write(&mut self, cx: &mut Context<'_>) {
         while self.outgoing.has_remaining() {
             let mut pieces = [io::IoSlice::new(&[]); 2];
@@ -179,7 +178,7 @@ impl Http1 {
                 self.outgoing = Bytes::new().chain(Bytes::new());
             }
         }
-        // Flushes a socket that has a buffer. The read finds an error of it too.
+        // Flushes a socket that has a buffer. The read also reports an error of the flush.
         let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
 }

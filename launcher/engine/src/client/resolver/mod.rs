@@ -1,8 +1,8 @@
-//! [I/O] Finds the addresses of a host, and refuses those that the launcher may not call. Every connection that the launcher opens for
-//! a URL of a user goes to an address from here: those of the load, of the readiness probe, of the servers' metrics, and of downloads.
+//! [I/O] Finds the addresses of a host, and refuses addresses that the launcher may not call. Every connection to a user's URL uses an
+//! address from here: for the load, the readiness probe, the servers' metrics and downloads.
 //!
-//! Each answer of a lookup is checked, and the connection goes to an address of that answer. So a name whose answers change cannot lead
-//! to an address that was not checked.
+//! Each answer of a lookup is checked, and the connection uses an address from that answer. So a name whose answers change cannot lead to an
+//! unchecked address.
 
 use std::{
     fmt, io,
@@ -18,23 +18,23 @@ use tokio::net::lookup_host;
 /// Finds the addresses of a host and port.
 pub type Lookup = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// Why a host has no address that may be called.
+/// Why a host has no allowed address.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The system's resolver failed.
     #[error(transparent)]
     Lookup(#[from] io::Error),
-    /// The name exists, and has no address.
+    /// The name exists but has no address.
     #[error("{host} has no address")]
     None { host: String },
-    /// The launcher may not call it.
+    /// The address is not allowed.
     #[error("{} {refusal}", verb(*.is_name))]
     Refused {
-        /// Whether a name led there.
+        /// Whether a name resolved to the address.
         is_name: bool,
         refusal: Refusal,
     },
-    /// A launcher in a cluster calls no Unix socket.
+    /// A launcher in a cluster connects to no Unix socket.
     #[error("is the path of a socket")]
     Socket,
 }
@@ -44,14 +44,14 @@ fn verb(is_name: bool) -> &'static str {
 }
 
 impl AddressError {
-    /// Whether the launcher may not call the host, so that waiting does not help.
+    /// Whether the host is not allowed, so that waiting does not help.
     pub fn is_refusal(&self) -> bool {
         matches!(self, AddressError::Refused { .. } | AddressError::Socket)
     }
 }
 
 impl From<AddressError> for io::Error {
-    /// An error of the system keeps its number.
+    /// Keeps the error number of a system error.
     fn from(error: AddressError) -> io::Error {
         match error {
             AddressError::Lookup(error) => error,
@@ -60,7 +60,7 @@ impl From<AddressError> for io::Error {
     }
 }
 
-/// Cheap to clone. The default refuses only what is never called, as outside of a cluster.
+/// Cheap to clone. The default is for use outside a cluster: it refuses only addresses that are always forbidden.
 #[derive(Clone)]
 pub struct Resolver {
     rules: Arc<EgressRules>,
@@ -70,7 +70,7 @@ pub struct Resolver {
 
 impl Default for Resolver {
     fn default() -> Self {
-        // The lookup works on a thread of the runtime for blocking calls, and cannot be ended early.
+        // The lookup runs on the runtime's threads for blocking calls, and cannot be cancelled.
         let lookup: Lookup =
             Arc::new(|host, port| async move { Ok(lookup_host((host, port)).await?.collect()) }.boxed());
         Resolver { rules: Arc::default(), in_cluster: false, lookup }
@@ -85,21 +85,21 @@ impl fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// Refuses what the rules refuse, names with any such address, and Unix sockets.
+    /// Refuses addresses that the rules refuse, names with any such address, and Unix sockets.
     pub fn in_cluster(rules: EgressRules) -> Resolver {
         Resolver { rules: Arc::new(rules), in_cluster: true, ..Resolver::default() }
     }
 
-    /// Asks another resolver than the system's.
+    /// Uses another resolver instead of the system's.
     pub fn with_lookup(self, lookup: Lookup) -> Resolver {
         Resolver { lookup, ..self }
     }
 
-    /// The addresses of a host that may be called; at least one. In a cluster a name is refused if any of its addresses is. Elsewhere
-    /// such addresses are left out, because a machine of a local network has link-local addresses beside its others.
+    /// The allowed addresses of a host; at least one. In a cluster a name is refused if any of its addresses is forbidden. Elsewhere
+    /// forbidden addresses are left out, because a machine in a local network also has link-local addresses.
     ///
     /// # Errors
-    /// The host has no address, or none that may be called.
+    /// The host has no address, or no allowed address.
     pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, AddressError> {
         if let Ok(ip) = host.parse::<IpAddr>() {
             self.check(ip)?;
@@ -123,10 +123,10 @@ impl Resolver {
         }
     }
 
-    /// Checks an address that stands in a URL in place of a name.
+    /// Checks an address that a URL contains in place of a name.
     ///
     /// # Errors
-    /// It may not be called.
+    /// The address is not allowed.
     pub fn check(&self, ip: IpAddr) -> Result<(), AddressError> {
         let refused = self.rules.refusal(&ip.to_string(), ip);
         refused.map_or(Ok(()), |refusal| Err(AddressError::Refused { is_name: false, refusal }))
@@ -135,7 +135,7 @@ impl Resolver {
     /// Checks a Unix socket.
     ///
     /// # Errors
-    /// It may not be called.
+    /// Unix sockets are not allowed.
     pub fn check_socket(&self, _path: &Path) -> Result<(), AddressError> {
         if self.in_cluster { Err(AddressError::Socket) } else { Ok(()) }
     }

@@ -11,7 +11,7 @@ use crds::{benchmark_run::Api, resolve::Egress};
 use super::*;
 use crate::client::{Target, probe};
 
-/// A server of one model that counts connections. It lives as long as the process of the tests.
+/// A server with one model that counts connections. It lives as long as the test process.
 fn server(ip: &str, port: u16, answer: &'static str) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind((ip, port)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -21,7 +21,7 @@ fn server(ip: &str, port: u16, answer: &'static str) -> (u16, Arc<AtomicUsize>) 
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { break };
             counted.fetch_add(1, Ordering::SeqCst);
-            // The client may go away early.
+            // The client may disconnect early.
             let _ = stream.read(&mut [0; 4_096]);
             let _ = stream.write_all(answer.as_bytes());
         }
@@ -31,7 +31,7 @@ fn server(ip: &str, port: u16, answer: &'static str) -> (u16, Arc<AtomicUsize>) 
 
 const ONE_MODEL: &str = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\nconnection: close\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
 
-/// A resolver of names that lead to addresses. Numbers in other notations go to the system, which needs no network for them.
+/// A resolver with fixed addresses for names. The system resolves numbers in other notations, without a network.
 fn lookup(names: &[(&str, &[&str])]) -> Lookup {
     let names: BTreeMap<String, Vec<IpAddr>> = names
         .iter()
@@ -136,7 +136,7 @@ async fn no_url_leads_a_launcher_in_a_cluster_to_a_blocked_address() {
     let all = urls.len();
     let (mut by_address, mut by_form) = (0, 0);
     for url in urls.map(|it| it.replace("PORT", &port.to_string())) {
-        // A URL that no target takes does not come as far as a lookup.
+        // A URL that no target accepts does not reach a lookup.
         let Ok(target) = target(&url, &resolver) else {
             by_form += 1;
             continue;
@@ -146,7 +146,7 @@ async fn no_url_leads_a_launcher_in_a_cluster_to_a_blocked_address() {
         let called = probe::models(&target).await.unwrap_err().to_string();
         assert!(checked.is_refusal() || called.contains("cannot connect"), "{url}: {checked}: {called}");
     }
-    // The others are names that do not exist.
+    // The other hosts are names that do not exist.
     assert!(by_address >= 25 && by_address + by_form + 3 >= all, "{by_address} {by_form}");
     println!(
         "figure 22: {all} of {all} URLs lead to no connection: {by_address} by their address, {by_form} by their form"
@@ -175,7 +175,7 @@ async fn what_is_not_blocked_is_called() {
         assert_eq!(probe::models(&target).await.unwrap()[0].id, "m", "{url}");
     }
     assert_eq!(connections.load(Ordering::SeqCst), calls.len());
-    // Addresses of a cluster's pods and of the internet are not blocked.
+    // Addresses of cluster pods and of the internet are allowed.
     for host in ["10.0.0.1", "192.168.1.1", "8.8.8.8", "2001:db8::1"] {
         assert_eq!(in_cluster(&[]).addresses(host, 80).await.unwrap().len(), 1, "{host}");
     }

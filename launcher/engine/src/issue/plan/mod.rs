@@ -47,7 +47,7 @@ pub struct LoadPlan {
     pub(in crate::issue) requests: Requests,
     /// `None`: each request stands alone.
     pub(in crate::issue) sessions: Option<PlannedSessions>,
-    /// The field with the id of its session in a request that stands alone.
+    /// The header field with the session id, in a request that stands alone.
     pub(in crate::issue) session_header: Option<HeaderName>,
     pub(in crate::issue) probes: ProbeRequests,
     pub(in crate::issue) template: BodyTemplate,
@@ -55,14 +55,14 @@ pub struct LoadPlan {
     class_count: usize,
     /// Whether requests have messages, to which a chat template adds tokens.
     pub(in crate::issue) has_messages: bool,
-    /// Answers for each prompt.
+    /// Number of answers per prompt.
     pub(in crate::issue) choices: u32,
     pub(in crate::issue) streaming: bool,
-    /// Whether requests whose output is kept ask for token ids.
+    /// Whether requests whose output is kept also request token ids.
     pub(in crate::issue) keeps_token_ids: bool,
-    /// Whether requests hold the output length that they ask for.
+    /// Whether requests contain their output length.
     sends_lengths: bool,
-    /// The requested output length is only an upper bound: the model decides where an answer ends.
+    /// Whether the requested output length is only an upper bound: the model decides where an answer ends.
     bounds_answers: bool,
     pub(in crate::issue) timeouts: RequestTimeouts,
     pub(in crate::issue) connect_timeout: Duration,
@@ -70,15 +70,15 @@ pub struct LoadPlan {
     goodput: Goodput,
     /// How many records may be kept.
     records: RecordBudget,
-    /// Which stages send less than the workload says.
+    /// Which stages send less than the workload specifies.
     notices: Vec<Notice>,
 }
 impl LoadPlan {
-    /// Draws every time and prepares the source of the requests. `traces` holds one entry for each stage, with what
-    /// that stage replays, and `phases` the phase of each stage that is one.
+    /// Draws every time and prepares the source of the requests. `traces` holds one entry per stage, with the content that the stage replays.
+    /// `phases` holds the phase of each stage that is one.
     ///
     /// # Errors
-    /// The requests are too large, or of a form that the API does not accept; or a stage is a phase and has none.
+    /// The requests are too large, or have a form that the API does not accept; or a stage is a phase without queries.
     pub fn new(
         workload: &Workload,
         traces: &[Vec<TraceEntry>],
@@ -192,12 +192,12 @@ impl LoadPlan {
         })
     }
 
-    /// The output length that a request holds, where its source asks for `asked`; `None`: it holds none.
+    /// The output length in a request, if its source specifies `asked`; `None`: the request contains no length.
     pub(in crate::issue) fn output_to_send(&self, class: Option<&Class>, asked: Option<u32>) -> Option<u32> {
         class.and_then(|it| it.output).or(asked).filter(|_| self.sends_lengths)
     }
 
-    /// The output length that a server's usage should say of a request that holds the length `sent`; `None`: the server decides.
+    /// The output length that a server's usage should report for a request with length `sent`; `None`: the server decides.
     pub(in crate::issue) fn output_of_choices(&self, sent: Option<u32>) -> Option<u32> {
         // A server's usage counts the tokens of all choices together.
         sent.map(|it| it.saturating_mul(self.choices)).filter(|_| !self.bounds_answers)
@@ -209,11 +209,11 @@ impl LoadPlan {
         self.requests.row_number(stage, content)
     }
 
-    /// Begins a stage, after `issued` requests of those before it. Call it before the first request of the stage is made, and after
-    /// the last one of those before has ended.
+    /// Begins a stage after `issued` requests of earlier stages. Call it before the first request of the stage is made, and after the last
+    /// request of the earlier stages has ended.
     pub(in crate::issue) fn begin_stage(&self, stage: usize, issued: u64) {
         let sessions = self.sessions.as_ref().filter(|it| !it.are_dealt_requests());
-        // A session is one row, whatever the number of its turns.
+        // A session is one row, regardless of its number of turns.
         let begun = sessions.map_or(issued, |it| it.begin_stage(stage));
         self.requests.begin_stage(stage, begun);
     }
@@ -222,7 +222,7 @@ impl LoadPlan {
         LoadPlan { records, ..self }
     }
 
-    /// Whether a stage is a phase.
+    /// Whether any stage is a phase.
     pub(in crate::issue) fn has_phases(&self) -> bool {
         self.stages.iter().any(|it| it.phase.is_some())
     }
@@ -232,7 +232,7 @@ impl LoadPlan {
         self.stages.iter().map(|it| self.requests_of(it)).sum()
     }
 
-    /// Number of stages whose requests answers, time or earlier stages decide.
+    /// Number of stages whose number of requests depends on answers, time or earlier stages.
     pub(in crate::issue) fn undecided_stages(&self) -> u64 {
         // The rules of a phase may end it before the end of its schedule.
         let by_rules = |it: &PlannedStage| it.phase.as_ref().is_some_and(|it| it.has_rules());
@@ -253,12 +253,12 @@ impl LoadPlan {
         }
     }
 
-    /// Whether a later stage has a rate that is measured in this one.
+    /// Whether a later stage has a rate that is measured in this stage.
     pub(in crate::issue) fn gives_rates(&self, stage: usize) -> bool {
         self.measured_after(stage).any(|(load, stage)| load.needs(stage))
     }
 
-    /// Whether a later stage needs the numbers of requests under way in this one.
+    /// Whether a later stage needs the number of requests in flight in this stage.
     pub(in crate::issue) fn gives_drain_rates(&self, stage: usize) -> bool {
         self.measured_after(stage).any(|(load, stage)| load.needs_samples(stage))
     }
@@ -275,7 +275,7 @@ impl LoadPlan {
     pub(in crate::issue) fn timeline(&self, clock: Clock) -> Timeline {
         let of_stage = |stage: &PlannedStage| PlannedTime {
             length: match &stage.load {
-                // The rules of a test end it, or the end of its schedule.
+                // The rules of a test end the stage, or the end of its schedule ends it.
                 PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.may_end_before_schedule()) => None,
                 PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
                 PlannedLoad::Measured(load) => load.duration(),

@@ -17,20 +17,20 @@ use measurement::{latency_origin::LatencyOrigin, phase::Phase, schedule::Schedul
 pub(in crate::issue) struct PlannedStage {
     pub(in crate::issue) name: String,
     pub(in crate::issue) load: PlannedLoad,
-    /// Where the latencies of its time series start to count.
+    /// The time from which the latencies in its time series count.
     pub(in crate::issue) latency_origin: LatencyOrigin,
     pub(in crate::issue) pause_after: Duration,
-    /// Recorded lengths of prompts and answers by request number; empty where the request source decides.
+    /// Recorded lengths of prompts and answers by request number; empty if the request source determines them.
     pub(in crate::issue) lengths: Vec<RecordedLengths>,
-    /// The most requests under way at once; `None` where the load has no such bound, or has slots.
+    /// Maximum requests in flight; `None` if the load has no such bound, or has slots.
     pub(in crate::issue) max_concurrency: Option<u32>,
-    /// For a load of users: which turn each request is.
+    /// For a load of users: the turn of each request.
     pub(in crate::issue) users: Option<UserTurns>,
-    /// For a phase: what it issues, and when it ends.
+    /// For a phase: the queries to issue, and when it ends.
     pub(in crate::issue) phase: Option<Arc<dyn Phase>>,
     /// Clients that disconnect early; `None` if all of them wait.
     pub(in crate::issue) clients: Option<Clients>,
-    /// Samples of one request, for a phase in static batches.
+    /// Samples per request, for a phase in static batches.
     pub(in crate::issue) batch: Option<u32>,
     /// The requests whose output is kept.
     pub(in crate::issue) outputs: KeepOutputs,
@@ -42,13 +42,13 @@ pub(in crate::issue) struct PlannedStage {
 /// When the requests of a stage are due.
 #[derive(Debug)]
 pub(in crate::issue) enum PlannedLoad {
-    /// At these times.
+    /// At the times of a schedule.
     Open(Schedule),
     /// At times that are drawn when the stage begins.
     Measured(Box<MeasuredLoad>),
     /// When a slot becomes free.
     Closed(Slots),
-    /// Query by query: a query is due when the one before it is complete.
+    /// Query by query: a query is due when the previous query is complete.
     Stream(Arc<dyn Phase>),
 }
 
@@ -58,11 +58,11 @@ pub(in crate::issue) struct Slots {
     pub(in crate::issue) concurrency: u64,
     /// Requests of all slots; `None`: until the duration is over.
     pub(in crate::issue) count: Option<u64>,
-    /// How long requests are sent; `None`: until there were `count` of them.
+    /// How long requests are sent; `None`: until `count` requests were sent.
     pub(in crate::issue) duration: Option<Duration>,
     /// The slots are opened one after the other, evenly within this time.
     pub(in crate::issue) ramp_up: Duration,
-    /// The most requests of all slots that start in a second; `None`: no limit.
+    /// Maximum requests that start per second, over all slots; `None`: no limit.
     pub(in crate::issue) start_rate: Option<RequestRate>,
 }
 
@@ -72,7 +72,7 @@ impl PlannedLoad {
         self.decided().unwrap_or_default()
     }
 
-    /// Number of requests; `None` where answers, time or earlier stages decide it.
+    /// Number of requests; `None` if it depends on answers, time or earlier stages.
     pub(in crate::issue) fn decided(&self) -> Option<u64> {
         match self {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
@@ -92,7 +92,7 @@ impl PlannedLoad {
         }
     }
 
-    /// The most requests; `None` where only time or rules end them.
+    /// Maximum number of requests; `None` if only time or rules end the stage.
     pub(in crate::issue) fn most(&self) -> Option<u64> {
         match self {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
@@ -113,14 +113,14 @@ impl PlannedLoad {
 }
 
 impl PlannedStage {
-    /// Leaves out all requests but the first `most`, also from the window. Returns whether the stage would have sent more.
+    /// Leaves out all requests but the first `most`, from the window too. Returns whether the stage would have sent more.
     pub(super) fn end_after(&mut self, most: u64, stage: &Stage, window: Window) -> bool {
         if self.load.most().is_some_and(|it| it <= most) {
             return false;
         }
         let mut shorter = stage.clone();
         match (&self.load, &mut shorter.load) {
-            // It is over when the first request that is left out would have been due.
+            // The stage ends when the first omitted request would have been due.
             (PlannedLoad::Open(schedule), Load::Open { duration: Some(length), .. })
             | (PlannedLoad::Open(schedule), Load::Users { duration: Some(length), .. })
                 if most > 0 =>
@@ -128,7 +128,7 @@ impl PlannedStage {
                 *length = schedule.get(most).map_or(*length, Span);
             }
             (PlannedLoad::Open(_), Load::Open { duration, .. } | Load::Users { duration, .. }) => *duration = None,
-            // Its last request ends it, unless its duration ends earlier. A cool-down of a length counts from a known time.
+            // Its last request ends it, unless its duration ends earlier. A cool-down with a duration counts from a known time.
             (_, Load::Closed { count, duration, .. }) => {
                 *count = Some(most);
                 *duration = duration.filter(|_| matches!(stage.cool_down, Some(Margin::Duration(_))));

@@ -1,4 +1,4 @@
-//! [I/O] Closed loop: each slot starts its next session, or the next request of one, when its last one has ended.
+//! [I/O] Closed loop: each slot starts its next session, or the next request of its session, when the last one has ended.
 
 use std::{
     collections::VecDeque,
@@ -20,19 +20,19 @@ use crate::issue::{
 };
 use workload_profiles::workload::MAX_REQUESTS;
 
-/// The most sessions that are made before the stage begins.
+/// Maximum sessions that are made before the stage begins.
 const MAX_AHEAD: usize = 4_096;
 
-/// What the slots of one worker share.
+/// State that the slots of one worker share.
 struct Feed {
     stage: SessionStage,
-    /// For a load of requests: those of this worker's sessions.
+    /// For a load of requests: the requests of this worker's sessions.
     numbers: Option<Mutex<Share>>,
     ahead: Mutex<VecDeque<(u64, Work)>>,
 }
 
 impl Feed {
-    /// Whether all that this worker took was sent, and nothing is left to take.
+    /// Whether everything that this worker took was sent, and nothing is left to take.
     fn is_done(&self) -> bool {
         let all_taken = match &self.numbers {
             Some(numbers) => lock(numbers).is_empty(),
@@ -82,7 +82,7 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     }
     let start = stage_context.start().await;
     if mine == 0 {
-        // The workers that have slots take all sessions, and count those that were not sent.
+        // The workers that have slots take all sessions, and count the unsent sessions.
         return Unissued::Over(UnissuedNumbers::default());
     }
     feed.stage.over = slots.duration.map(|it| start.saturating_add(it));
@@ -92,7 +92,7 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
         () = waits.run() => {}
     }
     feed.stage.end();
-    // No slot was free for the sessions that are left, so they were not due.
+    // No slot was free for the remaining sessions, so they were not due.
     let numbers = UnissuedNumbers::default();
     let now = shared.clock.now();
     let was_over = feed.stage.over.is_some_and(|over| now >= over);

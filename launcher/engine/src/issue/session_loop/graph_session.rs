@@ -1,4 +1,4 @@
-//! [I/O] One recorded session: sends each request when those that it follows have ended.
+//! [I/O] One recorded session: sends each request when the requests that it follows have ended.
 
 use std::{
     mem,
@@ -30,17 +30,17 @@ use crate::{
 };
 use measurement::{record::Turn, recorder::SessionEnd};
 
-/// A recorded session under way. It leaves one record when it is dropped, if it has sent a request, even if none has ended.
+/// A recorded session in flight. When it is dropped it leaves one record, if it has sent a request, even if none has ended.
 pub(super) struct GraphSession {
     context: Arc<RequestContext>,
     recorded: RecordedSession,
     link: Option<Arc<SessionLink>>,
-    /// What the server answered, as far as requests that were not sent need it.
+    /// The server's answers, as long as unsent requests need them.
     answers: KeptAnswers,
     ended: usize,
     /// Index of its stage, and its number there.
     place: (usize, u64),
-    /// So far. Each request begins in its own future.
+    /// The result so far. Each request begins in its own future.
     end: Arc<Mutex<SessionEnd>>,
 }
 
@@ -50,7 +50,7 @@ struct Planned {
     place: Turn,
     prepared: Prepared,
     link: Option<Arc<SessionLink>>,
-    /// It follows a request that the target did not answer.
+    /// The request follows a request that the target did not answer.
     backs_off: bool,
 }
 
@@ -66,8 +66,8 @@ impl GraphSession {
         GraphSession { context: Arc::clone(context), recorded, link, answers, ended: 0, place, end }
     }
 
-    /// Sends all requests, the first ones at `due` or later. Returns whether the target did not answer the last one; `None` if the
-    /// stage was over before all of them were sent.
+    /// Sends all requests, the first ones at `due` or later. Returns whether the target did not answer the last one; `None` if the stage
+    /// ended before all requests were sent.
     pub(super) async fn run(
         mut self,
         stage: &SessionStage,
@@ -119,14 +119,14 @@ impl GraphSession {
         (!is_over).then_some(was_missed)
     }
 
-    /// Makes a request that follows what has ended at `after`.
+    /// Makes a request whose last predecessor ended at `after`.
     fn plan(&mut self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
         let shared = &self.context.shared;
         let began = shared.clock.now();
         let call = &self.recorded.session().calls[index];
         let turn =
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
-        // All requests of a session have its class.
+        // All requests of a session have the session's class.
         let class = shared.plan.classes.get(self.place.0, self.place.1);
         let most = shared.plan.output_to_send(class.map(|(_, it)| it), Some(call.output));
         let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
@@ -179,12 +179,12 @@ impl GraphSession {
         template.body(&content)
     }
 
-    /// Appends a message: the answer of this run, or what was recorded.
+    /// Appends a message: the answer from this run, or the recorded message.
     fn write_message(&self, session: &recorded::Session, place: usize, text: &mut String) {
         let Some(it) = session.messages.get(place) else { return };
         match it.answer_of.and_then(|it| self.answers.get(it as usize)) {
             Some(answer) => message("assistant", ["", answer], text),
-            // Also where the request failed: without its answer the rest makes no sense.
+            // Also when the request failed: without its answer the rest makes no sense.
             None => {
                 let marker = self.recorded.marker().filter(|_| text == "[");
                 if text != "[" {
@@ -204,7 +204,7 @@ impl GraphSession {
     }
 }
 
-/// Sends a request when it is due; `None` if the stage is over before.
+/// Sends a request when it is due; `None` if the stage ends earlier.
 async fn send(
     stage: &SessionStage,
     (unsent, session): (&Unsent<'_>, &Mutex<SessionEnd>),

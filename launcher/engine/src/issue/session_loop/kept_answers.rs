@@ -1,4 +1,4 @@
-//! What the server answered in a recorded session, as long as requests that were not sent need it. Pure.
+//! The server's answers in a recorded session, as long as unsent requests need them. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use crate::sessions::MAX_HISTORY;
 #[derive(Debug)]
 pub(super) struct KeptAnswers {
     texts: BTreeMap<usize, String>,
-    /// How often each answer is still to be sent.
+    /// How often unsent requests contain each answer.
     uses: Vec<u32>,
-    /// Of the texts together.
+    /// Total bytes of the texts.
     bytes: usize,
 }
 
 impl KeptAnswers {
-    /// `uses`: how often the requests of the session hold each answer.
+    /// `uses`: how often the requests of the session contain each answer.
     pub(super) fn new(uses: &[u32]) -> KeptAnswers {
         KeptAnswers { texts: BTreeMap::new(), uses: uses.to_vec(), bytes: 0 }
     }
 
-    /// Whether a request that was not sent holds the answer to a request.
+    /// Whether an unsent request contains the answer to a request.
     pub(super) fn is_needed(&self, index: usize) -> bool {
         self.uses.get(index).is_some_and(|it| *it > 0)
     }
 
-    /// The answer to a request; `None`: there is none, it failed, or there was no room for it.
+    /// The answer to a request; `None`: there is no answer, the request failed, or the answer did not fit.
     pub(super) fn get(&self, index: usize) -> Option<&str> {
         self.texts.get(&index).map(String::as_str)
     }
 
-    /// Keeps an answer if it is needed. Answers of the first requests are left out while all are larger than [`MAX_HISTORY`].
+    /// Keeps an answer if it is needed. Drops the answers of the first requests while the total exceeds [`MAX_HISTORY`].
     pub(super) fn keep(&mut self, index: usize, text: String) {
         if !self.is_needed(index) {
             return;
@@ -43,7 +43,7 @@ impl KeptAnswers {
         }
     }
 
-    /// A request that holds this answer was made: after the last one it is forgotten.
+    /// Notes that a request was made that contains this answer once. After the last use the answer is dropped.
     pub(super) fn used(&mut self, index: usize) {
         let Some(uses) = self.uses.get_mut(index) else { return };
         *uses = uses.saturating_sub(1);

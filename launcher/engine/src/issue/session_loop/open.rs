@@ -1,4 +1,4 @@
-//! [I/O] Open loop: starts a session, or the next request of one, at each time of the schedule.
+//! [I/O] Open loop: starts a session, or the next request of a session, at each time of the schedule.
 
 use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Makes one more piece of work; `false` when enough is made or none is left.
+    /// Makes one more unit of work; `false` when enough is made or none is left.
     fn prepare(&mut self) -> bool {
         let next = if self.ahead.len() < MAX_AHEAD { self.make() } else { None };
         next.map(|it| self.ahead.push_back(it)).is_some()
@@ -89,7 +89,7 @@ pub(in crate::issue) async fn run(
     stage.end();
     let mut ready = mem::take(&mut *lock(&stage.unsent));
     let Some((number, at)) = stopped_at else {
-        // Requests that waited for their turns when the load was stopped, or when the grace of the stage was over.
+        // Requests that waited for their turns when the load was stopped, or when the grace period of the stage ended.
         let numbers = UnissuedNumbers { ready, rest: None };
         let at = shared.clock.now();
         let is_stopped = shared.is_stopped(stage.stage) && !stage.has_sent_all();
@@ -103,7 +103,7 @@ pub(in crate::issue) async fn run(
     stopped(worker, at, UnissuedNumbers { ready, rest: None })
 }
 
-/// What is unissued where the load was stopped, or a rule ended the stage.
+/// The unissued numbers if the load was stopped, or a rule ended the stage.
 fn stopped(worker: &Worker, at: Duration, numbers: UnissuedNumbers) -> Unissued {
     if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Ended { at, numbers } }
 }

@@ -19,19 +19,19 @@ use crate::{
 };
 use measurement::{record::Turn, recorder::SessionEnd};
 
-/// A session under way. It leaves one record when it is dropped, if it has sent a turn, even if that has not ended.
+/// A session in flight. When it is dropped it leaves one record, if it has sent a turn, even if that turn has not ended.
 pub(super) struct Session {
     context: Arc<RequestContext>,
     chain: Chain,
     link: Option<Arc<SessionLink>>,
     ready: Option<Ready>,
-    /// It sends no more turns, because one has failed.
+    /// The session sends no more turns, because one has failed.
     is_given_up: bool,
-    /// When the turn before ended, or the session before in the same slot.
+    /// When the previous turn ended, or the previous session in the same slot.
     last_end: Option<Duration>,
     /// A turn was sent and has not ended.
     is_under_way: bool,
-    /// So far.
+    /// The result so far.
     end: SessionEnd,
 }
 
@@ -39,12 +39,12 @@ pub(super) struct Session {
 struct Ready {
     turn: NextTurn,
     body: Bytes,
-    /// How long it took to make it.
+    /// How long it took to build the turn.
     build: Duration,
 }
 
 impl Session {
-    /// A session of a stage, before its first turn, which waits for the end of the session before.
+    /// A session of a stage, before its first turn, which waits for the end of the previous session.
     pub(super) fn new(
         context: &Arc<RequestContext>,
         chain: Chain,
@@ -73,7 +73,7 @@ impl Session {
         self
     }
 
-    /// Makes the next turn, so that it can be sent at once when it is due.
+    /// Makes the next turn, so that it can be sent immediately when it is due.
     pub(super) fn prepare(&mut self) {
         if self.ready.is_some() {
             return;
@@ -84,7 +84,7 @@ impl Session {
         let style = PromptStyle::new(self.context.client.target().api());
         let mut text = String::new();
         let Some(mut turn) = self.chain.next(words, style, &mut text) else { return };
-        // All turns of a session have its class.
+        // All turns of a session have the session's class.
         let class = plan.classes.get(self.end.stage, self.end.number);
         turn.requested.output = plan.output_to_send(class.map(|(_, it)| it), turn.requested.output);
         let prompt = Prompt::new(style.form(), &text);
@@ -94,7 +94,7 @@ impl Session {
         self.ready = Some(Ready { turn, body, build });
     }
 
-    /// Turns that were not sent; `None`: it does not end.
+    /// Number of turns that were not sent; `None`: the session does not end.
     pub(super) fn turns_left(&self) -> Option<u32> {
         Some(self.chain.turns_left()? + u32::from(self.ready.is_some()))
     }
@@ -108,20 +108,20 @@ impl Session {
         self.is_given_up
     }
 
-    /// Whether no request belongs to it any more. Where it has no last turn, it ends when it is given up.
+    /// Whether the session needs no more requests. A session without a last turn ends when it is given up.
     pub(super) fn has_ended(&self) -> bool {
         self.turns_left().map_or(self.is_given_up, |it| it == 0)
     }
 
-    /// Leaves the next turn out.
+    /// Omits the next turn.
     pub(super) fn skip(&mut self) {
         if self.ready.take().is_none() {
             self.chain.skip();
         }
     }
 
-    /// Sends all turns, the first at `due` or later. Returns whether the target did not answer the last one; `None` if the stage was over
-    /// before all of them were sent.
+    /// Sends all turns, the first at `due` or later. Returns whether the target did not answer the last one; `None` if the stage ended before
+    /// all turns were sent.
     pub(super) async fn run(
         mut self,
         stage: &SessionStage,
@@ -143,8 +143,8 @@ impl Session {
         Some(was_missed)
     }
 
-    /// Sends the next turn, at `earliest` or later. Returns whether the target did not answer; `None` if the turn was not sent because
-    /// the stage is over.
+    /// Sends the next turn, at `earliest` or later. Returns whether the target did not answer; `None` if the turn was not sent because the
+    /// stage ended.
     pub(super) async fn turn(
         &mut self,
         stage: &SessionStage,
@@ -194,7 +194,7 @@ impl Session {
         }
     }
 
-    /// Takes what the server said. Returns whether the target did not answer.
+    /// Stores the server's answer. Returns whether the target did not answer.
     fn take_end(&mut self, end: TurnEnd) -> bool {
         let has_failed = end.outcome.is_decided() && !end.outcome.is_complete();
         self.end.end_turn(end.outcome, end.ended, end.input_tokens, end.output_tokens);

@@ -1,4 +1,4 @@
-//! Which requests of a load belong to the sessions of a worker. Pure.
+//! Assigns the requests of a load to the worker that has their session. Pure.
 
 /// The numbers of the requests of one worker, in order. A session stays on one worker; in a closed loop each worker gets sessions in
 /// proportion to its slots.
@@ -15,7 +15,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The part of a worker, given as its index and the number of workers, in `count` requests of this many distinct sessions.
+    /// The part of one worker, given its index and the number of workers, for `count` requests in this many distinct sessions.
     pub(super) fn new(
         count: u64,
         sessions: Option<u64>,
@@ -24,7 +24,7 @@ impl Share {
     ) -> Share {
         let worker = worker as u64;
         let places = sessions.unwrap_or(u64::MAX).min(slots.unwrap_or(u64::MAX));
-        // A worker beyond the last place has no session: nothing is to be looked for.
+        // A worker beyond the last place has no session, so there is nothing to search for.
         let next = if worker < places { 0 } else { count };
         Share { next, count, sessions, slots, worker, workers: workers.max(1) as u64 }
     }
@@ -44,7 +44,7 @@ impl Iterator for Share {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        // Short: one of a few numbers in a row is of this worker, if it has a session.
+        // Short: one of a few consecutive numbers belongs to this worker, if it has a session.
         let mine = (self.next..self.count).find(|it| self.is_mine(*it));
         self.next = mine.map_or(self.count, |it| it + 1);
         mine
@@ -64,7 +64,7 @@ mod tests {
     fn a_session_stays_on_one_worker() {
         check(Some(3), None, 2, &[&[0, 2, 3, 5, 6], &[1, 4, 7]]);
         check(None, None, 2, &[&[0, 2, 4, 6], &[1, 3, 5, 7]]);
-        // A worker without a slot gets no session, and one with two slots gets twice as many.
+        // A worker without a slot gets no session; a worker with two slots gets twice as many.
         check(Some(8), Some(1), 2, &[&[0, 1, 2, 3, 4, 5, 6, 7], &[]]);
         check(Some(6), Some(3), 2, &[&[0, 2, 3, 5, 6], &[1, 4, 7]]);
     }

@@ -1,4 +1,4 @@
-//! [I/O] A slot of a load of requests: one session at a time, which begins anew after its last turn. Its requests wait in order.
+//! [I/O] A slot of a load of requests: one session at a time. After its last turn a new session begins. Its requests wait in order.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,20 +15,20 @@ use crate::{
 pub(super) struct Slot {
     number: u64,
     users: Option<UserTurns>,
-    /// Sessions that have ended.
+    /// Number of sessions that have ended.
     ended: u64,
-    /// When the last of them ended.
+    /// When the last session ended.
     last_end: Option<Duration>,
     session: Option<Session>,
 }
 
 impl Slot {
-    /// `users`: the users of a load of users, the first of whom begins with a later turn.
+    /// `users`: the users of a load of users. The first of them begins with a later turn.
     pub(super) fn new(number: u64, users: Option<UserTurns>) -> Slot {
         Slot { number, users, ended: 0, last_end: None, session: None }
     }
 
-    /// Begins a session if none is under way, and makes its next turn.
+    /// Begins a session if none is in flight, and makes its next turn.
     pub(super) fn prepare(&mut self, stage: &SessionStage, sessions: &PlannedSessions) {
         let number = self.number + self.ended * stage.slot_count().unwrap_or(1);
         let last_end = self.last_end;
@@ -47,7 +47,7 @@ impl Slot {
     }
 }
 
-/// Sends the next turn of a slot when it is due. Returns whether the target did not answer; `None` if the stage was over before.
+/// Sends the next turn of a slot when it is due. Returns whether the target did not answer; `None` if the stage ended earlier.
 pub(super) async fn run_request(
     stage: &SessionStage,
     slot: Arc<tokio::sync::Mutex<Slot>>,

@@ -1,4 +1,4 @@
-//! [I/O] The sessions of one worker in a stage: what they share, and how their turns wait until they may be sent.
+//! [I/O] The sessions of one worker in a stage: their shared state, and how their turns wait until they may be sent.
 
 use std::{
     collections::HashMap,
@@ -19,18 +19,18 @@ use crate::{
 };
 use measurement::record::RequestOutcome;
 
-/// What the sessions of one worker share in a stage.
+/// State that the sessions of one worker share in a stage.
 pub(super) struct SessionStage {
     pub(super) context: Arc<RequestContext>,
     pub(super) stage: usize,
     pub(super) waits: Arc<Waits>,
     /// No turn is sent after this time.
     pub(super) over: Option<Duration>,
-    /// For a load of requests: what they are dealt to, by its number.
+    /// For a load of requests: the slots to which the requests are dealt, by number.
     pub(super) slots: Mutex<HashMap<u64, Arc<tokio::sync::Mutex<Slot>>>>,
-    /// Sessions, or requests of them, that were taken and not sent as a whole.
+    /// Number of sessions, or requests of sessions, that were taken and not completely sent.
     unfinished: AtomicU64,
-    /// Numbers of what the load started and did not send, for the figures of an open loop.
+    /// Numbers of work that the load started and did not send, for the figures of an open loop.
     pub(super) unsent: Mutex<Vec<u64>>,
 }
 
@@ -57,14 +57,13 @@ impl SessionStage {
         self.context.shared.plan.stages[self.stage].users
     }
 
-    /// For a load of requests: the number of sessions at a time, which the requests are dealt to in turn. `None` for a load of
-    /// sessions.
+    /// For a load of requests: the number of concurrent sessions, to which the requests are dealt in turn. `None` for a load of sessions.
     pub(super) fn slot_count(&self) -> Option<u64> {
         let sessions = self.sessions().filter(|it| it.are_dealt_requests())?;
         self.users().map(UserTurns::users).or(sessions.count)
     }
 
-    /// What the requests of a session share.
+    /// The link that the requests of a session share.
     pub(super) fn link(&self, sessions: &PlannedSessions, number: u64) -> Option<Arc<SessionLink>> {
         let keep_connection = sessions.settings.keep_connection;
         (sessions.header.is_some() || keep_connection).then(|| {
@@ -73,22 +72,22 @@ impl SessionStage {
         })
     }
 
-    /// Counts work that is taken to be done.
+    /// Counts work that was taken.
     pub(super) fn take(&self) {
         self.unfinished.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts work that was sent as a whole.
+    /// Counts work that was completely sent.
     pub(super) fn done(&self) {
         self.unfinished.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether all that was taken was sent.
+    /// Whether all work that was taken was sent.
     pub(super) fn has_sent_all(&self) -> bool {
         self.unfinished.load(Ordering::Relaxed) == 0
     }
 
-    /// Runs `work` until it is done; `None` if the load is stopped, or the stage over, before that.
+    /// Runs `work` until it is done; `None` if the load is stopped, or the stage ends, earlier.
     pub(super) async fn unless_over<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -107,7 +106,7 @@ impl SessionStage {
         drop(mem::take(&mut *lock(&self.slots)));
     }
 
-    /// Waits until a request is due, and for its permit; `None` if the stage is over before.
+    /// Waits until a request is due, and for its permit; `None` if the stage ends earlier.
     pub(super) async fn wait_to_send(&self, at: Duration) -> Option<Due> {
         let shared = &self.context.shared;
         let mut due = Due { at, ..Due::default() };
@@ -128,16 +127,16 @@ impl SessionStage {
         Some(due)
     }
 
-    /// Waits after a request that the target did not answer, and returns when the next request of its session is due at the earliest:
-    /// the wait is not part of its send lag.
+    /// Waits after a request that the target did not answer. Returns the earliest due time of its session's next request: the wait is not
+    /// part of the send lag.
     pub(super) async fn back_off(&self) -> Duration {
-        // Boxed, as it is rare and takes memory.
+        // Boxed: it is rare and takes memory.
         Box::pin(self.context.back_off(self.stage, self.over)).await;
         self.context.shared.clock.now()
     }
 
-    /// Counts turns that are not sent because one before them failed. They belong to the part of the stage in which the load wanted
-    /// them, or their session.
+    /// Counts turns that are not sent because an earlier turn failed. They belong to the part of the stage in which the load scheduled them,
+    /// or their session.
     pub(super) fn skip_rest(&self, number: u64, due: Duration, turns: u32) {
         let shared = &self.context.shared;
         let due = shared.began(self.stage).map(|start| due.saturating_sub(start));
@@ -147,7 +146,7 @@ impl SessionStage {
     }
 }
 
-/// What the load has started and not sent yet. If it is dropped before that, its number is kept.
+/// Work that the load has started and not sent yet. If it is dropped before it is sent, its number is kept.
 pub(super) struct Unsent<'a> {
     stage: &'a SessionStage,
     number: u64,
@@ -159,14 +158,14 @@ impl Unsent<'_> {
         Unsent { stage, number, was_sent: AtomicBool::new(false) }
     }
 
-    /// A request of it is sent.
+    /// Notes that a request of the work is sent.
     pub(super) fn sent(&self) {
         let is_first = !self.was_sent.swap(true, Ordering::Relaxed);
         let sessions = self.stage.sessions().filter(|it| is_first && !it.are_dealt_requests());
         sessions.into_iter().for_each(PlannedSessions::count_begun);
     }
 
-    /// It is not sent, and is counted elsewhere.
+    /// Notes that the work is not sent, and is counted elsewhere.
     pub(super) fn leave_out(&self) {
         self.was_sent.store(true, Ordering::Relaxed);
     }
@@ -181,6 +180,6 @@ impl Drop for Unsent<'_> {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // One thread uses this, and no code can leave the value half-changed.
+    // Only one thread uses this, and no code can leave the value half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

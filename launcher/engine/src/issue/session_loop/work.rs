@@ -1,4 +1,4 @@
-//! [I/O] What the load of a stage starts: a whole session, or one request of a session.
+//! [I/O] The unit of work that the load of a stage starts: a whole session, or one request of a session.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use super::{
 use crate::sessions::NewSession;
 use measurement::recorder::SessionEnd;
 
-/// What the load starts: the whole of a session, or one request of it.
+/// A unit of work: a whole session, or one request of a session.
 pub(super) enum Work {
     Session(Box<Session>),
     Graph(Box<GraphSession>),
@@ -21,7 +21,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// The work with a number; `None` if the workload has no sessions. What can be made of its next request is made.
+    /// The work with a number; `None` if the workload has no sessions. Prepares as much of its next request as possible.
     pub(super) fn new(stage: &SessionStage, number: u64) -> Option<Work> {
         let sessions = stage.sessions()?;
         Some(match sessions.settings.unit {
@@ -51,8 +51,8 @@ impl Work {
         })
     }
 
-    /// Does work that was taken, and that is due at `due`. Returns whether the target did not answer its last request; `None` if the
-    /// stage was over before all of its requests were sent.
+    /// Does work that is due at `due`. Returns whether the target did not answer its last request; `None` if the stage ended before all of
+    /// its requests were sent.
     pub(super) async fn run(self, stage: &SessionStage, number: u64, due: Duration) -> Option<bool> {
         let unsent = Unsent::new(stage, number);
         let was_missed = match self {

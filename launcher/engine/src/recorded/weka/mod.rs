@@ -1,6 +1,6 @@
-//! Traces of Weka: the requests of agents as lengths and hashes of blocks. Pure.
+//! Weka's traces: the requests of agents as lengths and block hashes. Pure.
 //!
-//! A prompt is the text of its blocks, so that a conversation that goes back to an earlier place shares the blocks up to there.
+//! A prompt is the text of its blocks. So a conversation that returns to an earlier point shares the blocks up to that point.
 
 use serde_json::{Map, Value, json};
 use workload_profiles::workload::{RecordedSessions, RecordedWaits};
@@ -11,20 +11,20 @@ use super::{
 };
 use crate::trace;
 
-/// The most agents within each other.
+/// Maximum nesting depth of agents.
 const MAX_DEPTH: usize = 8;
-/// The most tokens of a prompt, and of an answer.
+/// Maximum tokens of a prompt, and of an answer.
 const MAX_TOKENS: u64 = 2_000_000;
-/// The most tokens of a block.
+/// Maximum tokens per block.
 const MAX_BLOCK: u64 = 65_536;
-/// The latest time, in seconds: thirty years.
+/// Maximum time, in seconds: thirty years.
 const MAX_SECONDS: f64 = 1e9;
 
-/// What differs from the original where answers of the server are asked for.
+/// How the replay differs from the original if answers of the server are requested.
 pub(super) const ANSWERS: &str = "each prompt is one message with the text of its recorded blocks, which stand for the system message, the tools and the \
      answers too; inference-perf sends several messages with the answers of the server";
 
-/// A request before its place in the graph is known.
+/// A request before its position in the graph is known.
 #[derive(Debug)]
 struct Recorded {
     agent: usize,
@@ -37,17 +37,17 @@ struct Recorded {
     output: u32,
 }
 
-/// The main agent, or one that another agent started.
+/// The main agent, or an agent that another agent started.
 #[derive(Debug, Default)]
 struct Agent {
     parent: Option<usize>,
-    /// The request before its start.
+    /// The request before the agent's start.
     started_by: Option<usize>,
     /// Whether no agent waits for its end.
     is_detached: bool,
 }
 
-/// All requests of a session. An agent stands before those that it starts, and a request before those that follow it.
+/// All requests of a session. An agent precedes the agents that it starts, and a request precedes the requests that follow it.
 #[derive(Debug)]
 struct Flat<'a> {
     settings: &'a RecordedSessions,
@@ -56,12 +56,12 @@ struct Flat<'a> {
     requests: Vec<Recorded>,
 }
 
-/// Requests of an agent that follow each other.
+/// Consecutive requests of an agent.
 #[derive(Debug)]
 struct Stream {
     agent: usize,
     last: usize,
-    /// Whether a request of an agent above follows its last one.
+    /// Whether a request of a parent agent follows the last request of this stream.
     is_joined: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn records(value: Value) -> Result<Vec<Map<String, Value>>, String> {
     }
 }
 
-/// What a filter knows of a session. Requests of all agents count.
+/// The attributes of a session for a filter. Requests of all agents count.
 pub(super) fn described(record: &Map<String, Value>) -> Value {
     let mut lengths = Vec::new();
     let mut open = vec![record.get("requests")];
@@ -104,7 +104,7 @@ pub(super) fn described(record: &Map<String, Value>) -> Value {
     Value::Object(described)
 }
 
-/// The requests of a session, and which of them follows which.
+/// The requests of a session and their order.
 pub(super) fn session(
     record: &Map<String, Value>,
     block_size: u32,
@@ -112,7 +112,7 @@ pub(super) fn session(
 ) -> Result<Session, String> {
     let id = record.get("id").and_then(Value::as_str).ok_or("has no id")?;
     let scope = match record.get("hash_id_scope").and_then(Value::as_str) {
-        // Equal hashes of all sessions are equal texts.
+        // Equal hashes mean equal texts across all sessions.
         Some("global") => String::new(),
         None | Some("local") => format!("recording/{id}"),
         Some(other) => return Err(format!("hash_id_scope is {other:?}; local and global are known")),
@@ -136,7 +136,7 @@ fn is_agent(entry: &Value) -> bool {
 }
 
 impl Flat<'_> {
-    /// Adds the requests of an agent, and of those that it starts, in order of their times.
+    /// Adds the requests of an agent, and of the agents that it starts, in the order of their times.
     fn add(&mut self, list: Option<&Value>, agent: usize, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!("has agents within agents, more than {MAX_DEPTH} deep"));
@@ -181,9 +181,9 @@ impl Flat<'_> {
         Ok(Recorded { agent, start, end, think_time, hashes, tokens: tokens_of_prompt, output })
     }
 
-    /// Makes the graph. Requests of the main agent follow each other. Those of another agent are packed into streams that do not
-    /// overlap; its first one follows the request before its start. What an agent sends after the end of the agents that it has
-    /// started follows these too.
+    /// Makes the graph. Requests of the main agent follow each other. Requests of another agent are packed into streams without overlap. The
+    /// first request of such an agent follows the request before the agent's start. What an agent sends after its child agents have ended
+    /// also follows the requests of these agents.
     fn calls(self) -> Vec<Call> {
         let begin = self.requests.iter().map(|it| it.start).min_by(f64::total_cmp).unwrap_or_default();
         let ends: Vec<f64> = self.requests.iter().map(|it| it.end).collect();
@@ -235,7 +235,7 @@ impl Flat<'_> {
     }
 }
 
-/// Whether an agent stands above another one and waits for its end.
+/// Whether `above` is an ancestor of an agent and waits for its end.
 fn is_waited_for(agents: &[Agent], mut agent: usize, above: usize) -> bool {
     while let Some(parent) = agents[agent].parent.filter(|_| !agents[agent].is_detached) {
         if parent == above {
@@ -246,7 +246,7 @@ fn is_waited_for(agents: &[Agent], mut agent: usize, above: usize) -> bool {
     false
 }
 
-/// Shortens the times in which no request is under way.
+/// Shortens the times in which no request is in flight.
 fn shorten_idle(requests: &mut [Recorded], most: f64) {
     let mut order: Vec<&mut Recorded> = requests.iter_mut().collect();
     order.sort_by(|one, other| one.start.total_cmp(&other.start));
@@ -260,14 +260,14 @@ fn shorten_idle(requests: &mut [Recorded], most: f64) {
     }
 }
 
-/// A time of an entry; `None`: it has none.
+/// A time in an entry; `None`: the entry has none.
 fn seconds(entry: &Value, key: &str) -> Result<Option<f64>, String> {
     let Some(value) = entry.get(key).filter(|it| !it.is_null()) else { return Ok(None) };
     let time = value.as_f64().filter(|it| (0.0..=MAX_SECONDS).contains(it));
     time.map(Some).ok_or_else(|| format!("{key} is {value}; a number of seconds from 0 to {MAX_SECONDS} is expected"))
 }
 
-/// A length of an entry; `None`: it has none, or 0.
+/// A length in an entry; `None`: the entry has none, or 0.
 fn tokens(entry: &Value, key: &str) -> Result<Option<u32>, String> {
     let Some(value) = entry.get(key).filter(|it| !it.is_null()) else { return Ok(None) };
     let length = count(value, MAX_TOKENS);

@@ -43,12 +43,12 @@ fn agent(start: f64, requests: &[Value]) -> Value {
     json!({ "t": start, "type": "subagent", "agent_id": "a", "subagent_type": "find", "duration_ms": 9, "requests": requests })
 }
 
-/// What each request follows, and the milliseconds that it waits.
+/// The predecessors of each request, and its wait in milliseconds.
 fn graph(session: &Session) -> Vec<(Vec<u32>, u128)> {
     session.calls.iter().map(|it| (it.after.clone(), it.wait.as_millis())).collect()
 }
 
-/// A request, an agent that sends three requests, two of them at once, and a request with what it found.
+/// A request, an agent that sends three requests, two of them concurrently, and a request with the agent's result.
 fn with_agent() -> Value {
     let found = [call(2.0, 2.0, &[7]), call(3.0, 2.0, &[8]), call(4.5, 1.0, &[7, 9])];
     json!([call(0.5, 1.0, &[1, 2]), agent(1.75, &found), call(8.0, 1.0, &[1, 2, 3])])
@@ -61,7 +61,7 @@ fn requests_follow_each_other_and_the_agents_that_they_started() {
     assert_eq!(graph(&session), expected);
     let sizes = session.calls.iter().map(|it| (it.prompt.tokens().unwrap(), it.output));
     assert_eq!(sizes.collect::<Vec<_>>(), [(20, 5), (10, 5), (10, 5), (20, 5), (30, 5)]);
-    // An agent that goes on by itself, and one within it.
+    // An agent that continues independently, and an agent within it.
     let mut detached = with_agent();
     detached[1]["status"] = "async_launched".into();
     assert_eq!(graph(&read(&detached, |_| {}).unwrap())[4], (vec![0], 6_500));
@@ -78,7 +78,7 @@ fn waits_are_kept_as_wanted() {
     assert_eq!(waits(|it| it.waits = RecordedWaits::Nothing), [0; 5]);
     assert_eq!(waits(|it| it.waits = RecordedWaits::ThinkTime), [250; 5]);
     assert_eq!(waits(|it| it.max_wait = Span(Duration::from_secs(1))), [0, 500, 1_000, 500, 1_000]);
-    // Nothing happens from 5.5 to 8; the second search waits while the first one is under way.
+    // Nothing happens from 5.5 to 8; the second search waits while the first one is in flight.
     assert_eq!(waits(|it| it.max_idle = Some(Span(Duration::from_secs(1)))), [0, 500, 1_500, 500, 1_000]);
     assert_eq!(waits(|it| it.max_idle = Some(Span(Duration::ZERO))), [0, 0, 1_000, 500, 0]);
 }

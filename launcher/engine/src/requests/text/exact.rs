@@ -1,8 +1,8 @@
 //! Texts of exactly the requested number of tokens.
 //!
-//! Tokenizers of language models do not join a word with the next one across the space between them. The tokens of a text are then the
-//! sum of those of its words, so that each word is encoded once, before the load. Whether a tokenizer is such a one is tried on a sample
-//! of texts. With any other tokenizer each text is encoded and adjusted until it fits (`fit`).
+//! Tokenizers of language models do not join a word with the next word across the space between them. The tokens of a text are then the sum
+//! of its words' tokens, so that each word is encoded only once, before the load. A sample of texts shows whether a tokenizer has this
+//! property. With any other tokenizer each text is encoded and adjusted until it fits (`fit`).
 
 use std::collections::HashMap;
 
@@ -17,22 +17,22 @@ use super::{
 };
 use crate::requests::draws;
 
-/// A word before another one whose tokens behind a space are counted.
+/// A word that precedes another word, to count the tokens of that word after a space.
 const ANCHOR: &str = "the";
-/// With fewer words of one token, words of the vocabulary are added.
+/// If fewer words are one token, words of the vocabulary are added.
 const ENOUGH_WORDS: usize = 256;
-/// The most words of the vocabulary that are tried.
+/// Maximum number of vocabulary words that are tried.
 const MAX_VOCABULARY: usize = 20_000;
-/// With fewer words each text is encoded.
+/// Minimum number of words. With fewer words each text is encoded.
 const MIN_WORDS: usize = 16;
-/// The most tokens of a word at the start of a text.
+/// Maximum tokens of a word at the start of a text.
 const MAX_FIRST: u32 = 4;
-/// With as many words that are one token at the start of a text, texts begin with no other ones.
+/// With this many words that are one token at the start of a text, texts begin only with these words.
 const ENOUGH_FIRST: usize = 32;
-/// Texts on which the sums are tried, and the tokens of the longest.
+/// Number of texts on which the sums are checked.
 const SAMPLES: u64 = 48;
 const LONGEST_SAMPLE: u64 = 400;
-/// Words of the passage whose sum is tried at once.
+/// Words of the passage whose sum is checked together.
 const BLOCK: usize = 512;
 
 /// Makes texts of a requested number of tokens.
@@ -48,18 +48,18 @@ pub(super) struct Exact {
 /// Words whose tokens do not depend on their neighbours.
 #[derive(Debug)]
 struct WordTable {
-    /// Words of one token behind a space.
+    /// Words that are one token after a space.
     behind: Vec<Box<str>>,
-    /// Words at the start of a text and their tokens, those of few tokens first.
+    /// Words at the start of a text and their token counts, smallest count first.
     first: Vec<(Box<str>, u32)>,
 }
 
-/// The passage, word by word. A mark is part of the word that it touches.
+/// The passage, word by word. A punctuation mark is part of the word that it touches.
 #[derive(Debug)]
 struct PassageTable {
     /// Where each word begins.
     begins: Vec<u32>,
-    /// The tokens of all words before each word, and of all words, behind a space.
+    /// Cumulative tokens before each word, and the total of all words, after a space.
     sums: Vec<u64>,
     /// The words with which a text can begin, and their tokens at its start.
     starts: Vec<(u32, u32)>,
@@ -78,12 +78,12 @@ impl Exact {
         Ok(exact)
     }
 
-    /// Whether no text has to be encoded.
+    /// Whether no text needs to be encoded.
     pub(super) fn is_additive(&self) -> bool {
         self.words.is_some() && self.passage.is_some()
     }
 
-    /// Whether texts of several lengths have as many tokens as they should.
+    /// Whether texts of several lengths have the expected number of tokens.
     fn adds_up(&self, passage: &Passage) -> Result<bool, TokenizerError> {
         if self.words.is_none() {
             return Ok(false);
@@ -92,7 +92,7 @@ impl Exact {
             let mut rng = draws(Seed(sample), 0);
             let tokens = u32::try_from(1 + sample * LONGEST_SAMPLE / SAMPLES).unwrap_or(1);
             let mut text = String::new();
-            // A text behind another one, as a question is behind its prefix.
+            // A text after another text, as a question follows its prefix.
             let parts = if sample % 2 == 0 {
                 [self.words(tokens, &mut rng, &mut text), self.prose(passage, tokens, &mut rng, &mut text)]
             } else {
@@ -163,7 +163,7 @@ impl WordTable {
                 }
             }
         }
-        // Such a text has as many tokens alone as behind a space: messages may also be joined.
+        // Such a text has the same number of tokens alone and after a space: messages may also be joined.
         if first.iter().filter(|(_, tokens)| *tokens == 1).count() >= ENOUGH_FIRST {
             first.retain(|(_, tokens)| *tokens == 1);
         }
@@ -190,7 +190,7 @@ impl WordTable {
 }
 
 impl PassageTable {
-    /// `None`: the tokens of the words do not add up to those of the passage.
+    /// `None`: the tokens of the words do not sum up to the tokens of the passage.
     fn new(tokenizer: &Tokenizer, passage: &Passage) -> Result<Option<PassageTable>, TokenizerError> {
         let text = passage.text();
         let mut known: HashMap<&str, (u32, u32)> = HashMap::new();
@@ -224,7 +224,7 @@ impl PassageTable {
         Ok((!table.starts.is_empty()).then_some(table))
     }
 
-    /// Appends words of at most `tokens` tokens, and returns how many tokens are missing.
+    /// Appends words with at most `tokens` tokens, and returns how many tokens are missing.
     fn write(&self, passage: &Passage, tokens: u32, rng: &mut impl Rng, text: &mut String) -> u32 {
         let mut left = u64::from(tokens);
         let (start, alone) = self.starts[rng.random_range(0..self.starts.len())];
@@ -258,7 +258,7 @@ impl PassageTable {
     }
 }
 
-/// The tokens of a word behind another word and a space.
+/// The number of tokens of a word after another word and a space.
 fn tokens_behind(tokenizer: &Tokenizer, word: &str) -> Result<u32, TokenizerError> {
     let both = tokenizer.count(&format!("{ANCHOR} {word}"))?;
     Ok(saturated(both.saturating_sub(tokenizer.count(ANCHOR)?)))

@@ -4,13 +4,13 @@ use tokenizer::Tokenizer;
 
 use super::words::push_word;
 
-/// What fills the last tokens where no further word fits: short texts, each of which is a token in most vocabularies.
+/// Texts that fill the last tokens if no further word fits. Each short text is a token in most vocabularies.
 const FILLERS: [&str; 12] = [" a", " x", "a", "x", ".", ",", "1", "!", " I", " q", "z", "-"];
-/// Fillers that are tried before a text stays too short.
+/// Number of fillers that are tried before a text stays too short.
 const MAX_TRIES: usize = 200;
 
-/// Appends words until `text` has `tokens` tokens more than before, with a space before each unless `text` is empty. Returns whether it
-/// has exactly as many. A text that cannot be encoded stays as it is.
+/// Appends words until `text` has `tokens` tokens more than before, with a space before each word unless `text` is empty. Returns whether the
+/// number is exact. A text that cannot be encoded is unchanged.
 pub(super) fn append<'a>(
     tokenizer: &Tokenizer,
     tokens: u32,
@@ -20,11 +20,11 @@ pub(super) fn append<'a>(
     let Ok(before) = tokenizer.count(text) else { return false };
     let target = before + tokens as usize;
     let start = text.len();
-    // The ends of the words, so that some can be taken away again.
+    // The ends of the words, so that words can be removed again.
     let mut ends = vec![start];
     let mut count = before;
     while count < target {
-        // Words have several tokens here: a few rounds that come near take less time than one that goes far beyond.
+        // Words have several tokens here: a few rounds that come close take less time than one round that overshoots far.
         for _ in 0..(target - count).div_ceil(4) {
             push_word(next_word(), text);
             ends.push(text.len());
@@ -34,7 +34,7 @@ pub(super) fn append<'a>(
             _ => break,
         }
     }
-    // The most words that fit.
+    // The maximum number of words that fit.
     let fitting = ends.partition_point(|end| tokenizer.count(&text[..*end]).is_ok_and(|it| it <= target));
     text.truncate(ends[fitting.saturating_sub(1)]);
     fill(tokenizer, target, text)

@@ -1,9 +1,9 @@
 //! Prompt texts of a requested number of tokens.
 //!
-//! Words are common English words. Each of them, with the space before it, is one token in the vocabularies of GPT-2,
-//! Llama, Qwen and related models. Prose is cut from a passage, in which a punctuation mark is a token too. Without a
-//! tokenizer a text has as many words and marks as tokens were requested: the server's usage tells the real length, and
-//! the report counts the misses. With the tokenizer of the model a text has exactly the requested length (`exact`).
+//! Words are common English words. Each word, with the space before it, is one token in the vocabularies of GPT-2, Llama, Qwen and related
+//! models. Prose is cut from a passage, in which a punctuation mark is also a token. Without a tokenizer, a text has as many words and marks
+//! as tokens were requested. The server's usage then shows the real length, and the report counts the differences. With the model's
+//! tokenizer, a text has exactly the requested length (`exact`).
 
 mod exact;
 mod fit;
@@ -21,19 +21,18 @@ use exact::Exact;
 use passage::Passage;
 pub(super) use words::words;
 
-/// Paragraphs, whose lines are joined.
+/// Paragraphs whose lines are joined.
 const PROSE_FILE: &str = include_str!("../prose.txt");
 
 static PROSE: LazyLock<Arc<Passage>> = LazyLock::new(|| Arc::new(Passage::new(PROSE_FILE)));
 
-/// Random words before prose. There are about 10^12 such beginnings, so that even ten million requests hardly share
-/// one.
+/// Number of random words before prose. There are about 10^12 such beginnings, so that even ten million requests rarely share one.
 const BEGINNING: u32 = 4;
 
-/// Why no texts can be made.
+/// Why texts cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextsError {
-    /// The corpus has nothing that a text can begin with.
+    /// The corpus contains no word with which a text can begin.
     #[error("the corpus has no word; give a file of running text")]
     NoWords,
     /// The tokenizer fails.
@@ -56,8 +55,8 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// Texts whose prose comes from a corpus, else from the built-in passage, and whose lengths are counted by a tokenizer,
-    /// else in words. With a tokenizer it encodes the whole corpus, which takes a second for a few megabytes.
+    /// Prose comes from the corpus, else from the built-in passage. Lengths are counted by the tokenizer, else in words. With a tokenizer
+    /// this encodes the whole corpus, which takes a second for a few megabytes.
     ///
     /// # Errors
     /// The corpus has no words, or the tokenizer cannot encode.
@@ -76,8 +75,8 @@ impl Texts {
         self.exact.as_ref().is_some_and(|it| !it.is_additive())
     }
 
-    /// Appends random words of `tokens` tokens, with a space before them unless `text` is empty. Returns whether the text has
-    /// exactly that many tokens more than before.
+    /// Appends random words with `tokens` tokens, with a space before them unless `text` is empty. Returns whether the text has exactly that
+    /// many tokens more than before.
     pub(super) fn words(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
         match &self.exact {
             Some(exact) => exact.words(tokens, rng, text),
@@ -88,8 +87,8 @@ impl Texts {
         }
     }
 
-    /// Appends `tokens` tokens of the passage, from a random place on. After its end the passage starts again. A space comes
-    /// first unless `text` is empty. Returns whether the text has exactly that many tokens more than before.
+    /// Appends `tokens` tokens of the passage, beginning at a random position. After its end the passage starts again. A space comes first
+    /// unless `text` is empty. Returns whether the text has exactly that many tokens more than before.
     pub(super) fn prose(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
         match &self.exact {
             Some(exact) => exact.prose(&self.passage, tokens, rng, text),
@@ -100,8 +99,7 @@ impl Texts {
         }
     }
 
-    /// Prose after a few random words: the passage alone has only a few thousand beginnings, which many requests would
-    /// share.
+    /// Prose after a few random words. The passage alone has only a few thousand beginnings, which many requests would share.
     pub(super) fn fresh_prose(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
         let first = tokens.min(BEGINNING);
         self.words(first, rng, text) & self.prose(tokens - first, rng, text)

@@ -43,7 +43,7 @@ impl Passage {
         &self.text
     }
 
-    /// Appends `tokens` words and marks, from a random place on.
+    /// Appends `tokens` words and marks, beginning at a random position.
     pub(super) fn write(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) {
         let mut left = tokens as usize;
         let mut place = self.starts[rng.random_range(0..self.starts.len())] as usize;
@@ -55,7 +55,7 @@ impl Passage {
         }
     }
 
-    /// The words from a random place on, with the marks that touch them. After the end of the passage they start again.
+    /// The words from a random position, with the marks that touch them. After the end of the passage they start again.
     pub(super) fn words_from_random_place(&self, rng: &mut impl Rng) -> impl Iterator<Item = &str> {
         let start = self.starts[rng.random_range(0..self.starts.len())] as usize;
         let first = self.text[self.pieces[start] as usize..].split(' ');

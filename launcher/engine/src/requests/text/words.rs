@@ -1,10 +1,10 @@
-//! Common English words, and texts that are joined from words.
+//! Common English words, and texts made from words.
 
 use std::sync::LazyLock;
 
 use rand::{Rng, RngExt as _};
 
-/// One word a line.
+/// One word per line.
 const WORDS_FILE: &str = include_str!("../words.txt");
 
 pub(super) static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS_FILE.split_ascii_whitespace().collect());
@@ -17,7 +17,7 @@ pub(in crate::requests) fn words(words: u32, rng: &mut impl Rng, text: &mut Stri
     }
 }
 
-/// Appends a word or several, with a space before them unless `text` is empty.
+/// Appends one or more words, with a space before them unless `text` is empty.
 pub(super) fn push_word(word: &str, text: &mut String) {
     if !text.is_empty() {
         text.push(' ');

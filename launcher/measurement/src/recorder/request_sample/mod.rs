@@ -1,9 +1,8 @@
 //! A sample of the requests of a load, of bounded size. Pure.
 //!
-//! Bottom-k sampling: a request has a rank by a hash of its stage and number, and the lowest ranks are kept. So each request has the
-//! same chance, and the sample depends neither on the order of the requests nor on the recorder that got them: the samples of several
-//! recorders are merged exactly (Cohen and Kaplan, Summarizing data using bottom-k sketches, 2007). A request costs one hash and one
-//! comparison.
+//! Bottom-k sampling: a request's rank is a hash of its stage and number, and the lowest ranks are kept. So each request has the same chance.
+//! The sample depends neither on the order of the requests nor on the recorder that got them: the samples of several recorders are merged
+//! exactly (Cohen and Kaplan, Summarizing data using bottom-k sketches, 2007). A request costs one hash and one comparison.
 
 use std::time::Duration;
 
@@ -12,14 +11,14 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// Requests of a run in a sample: as many as a chart can show as a line each, and about 20 KB of `report.json`. A sample takes less than
-/// 50 KB of memory.
+/// Maximum requests of a run in a sample: as many as a chart can show with one line each, and about 20 KB of `report.json`. A sample takes
+/// less than 50 KB of memory.
 pub const MOST_SAMPLED: usize = 300;
 
-/// What is kept of a request. Times count from the start of the run.
+/// The kept data of a request. Times count from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SampledRequest {
-    /// First, so that requests are ordered by it.
+    /// The first field, so that requests are ordered by it.
     rank: u64,
     /// Index of its stage in the workload.
     pub stage: u32,
@@ -46,7 +45,7 @@ impl SampledRequest {
     }
 }
 
-/// At most [`MOST_SAMPLED`] of the requests that were recorded.
+/// At most [`MOST_SAMPLED`] of the recorded requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestSample {
     /// In the order of their ranks.
@@ -76,7 +75,7 @@ impl RequestSample {
         self.kept.truncate(MOST_SAMPLED);
     }
 
-    /// The number of requests that the sample was drawn from.
+    /// The number of requests from which the sample was drawn.
     pub fn population(&self) -> u64 {
         self.of
     }

@@ -1,4 +1,4 @@
-//! What is counted again is what a recorder with these windows counts.
+//! A load that is counted again has the counts of a recorder with the new windows.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::{
     },
 };
 
-/// The same events on some recorders of each load, which are added up.
+/// The same events on several recorders of each load, which are then merged.
 fn recorded<const N: usize>(loads: [&Load; N], seed: u64, count: usize, events: u64) -> [Recorder; N] {
     loads.map(|load| {
         let mut draws = Draws(seed);
-        // A clone has no room for further entries in its chunks, which shows in the form.
+        // A clone has no room for more entries in its chunks, which changes its form.
         let mut workers: Vec<Recorder> = (0..count).map(|_| load.recorder()).collect();
         let mut sum = load.recorder();
         for number in 0..events {
@@ -37,7 +37,7 @@ fn recorded<const N: usize>(loads: [&Load; N], seed: u64, count: usize, events: 
     })
 }
 
-/// Takes away what a run without times between tokens cannot count again.
+/// Removes the data that a run without times between tokens cannot count again.
 fn without_token_times(tally: &mut StageTally) {
     (tally.itl, tally.itl_of_several) = (TimeHistogram::default(), TimeHistogram::default());
     (tally.gaps_of_several, tally.breakdown) = (TimeHistogram::default(), Breakdown::default());
@@ -139,7 +139,7 @@ fn the_entry_of_a_request_takes_a_few_bytes() {
     let requests: Vec<_> =
         (0..).map(|it| load.event(&mut draws, it)).filter_map(|it| it.request()).take(20_000).collect();
     for (request, wire) in &requests {
-        // Random requests have rare things far more often than those of a run.
+        // Random requests have rare properties far more often than requests of a real run.
         let (reads, gaps) = (request.content_events.into(), wire.gaps.clone());
         let usual = WireTally { reads, gaps, has_exact_prompt: true, silent_events: 1, ..WireTally::default() };
         run.record(request.clone(), &usual);
@@ -159,7 +159,7 @@ fn token_times_take_no_more_memory_than_the_budget() {
     };
     let again = |run: Recorder| run.with_margins(&load.stages, &other.stages);
     assert!(again(recorded(RecordBudget::default())).is_ok());
-    // Room for the records alone.
+    // Room for the records only.
     let run = recorded(RecordBudget::for_records(12_288));
     assert!(run.tape.iter().all(|it| it.chunks().is_empty()));
     let error = again(run).unwrap_err();

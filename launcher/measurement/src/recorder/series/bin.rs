@@ -3,26 +3,26 @@
 use super::{outcome_group::OutcomeGroup, quantile_sketch::QuantileSketch};
 use crate::wire::{Reader, Wire, WireError, Writer, fields};
 
-/// What happened within one bin. A count or a time lies in the bin of the moment that its field names.
+/// The events within one bin. A count or a time belongs to the bin of the moment that its field names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// Requests that were due, also those that were never sent.
+    /// Requests that were due, including requests that were never sent.
     pub due: u64,
     /// Requests that were sent.
     pub sent: u64,
     ended: [u64; OutcomeGroup::ALL.len()],
     under_way: UnderWay,
-    /// Prompt tokens, at the first token, of the requests whose usage tells them.
+    /// Prompt tokens of the requests whose usage reports them, in the bin of the first token.
     pub input_tokens: u64,
-    /// Output tokens, at the events that held them.
+    /// Output tokens, in the bins of the events that held them.
     pub output_tokens: u64,
-    /// Time to the first token, at the first token.
+    /// Times to the first token, in the bin of the first token.
     pub ttft: QuantileSketch,
-    /// Times between two tokens, at the later one.
+    /// Times between two tokens, in the bin of the later token.
     pub itl: QuantileSketch,
-    /// Time to the last token, at the last token.
+    /// Times to the last token, in the bin of the last token.
     pub latency: QuantileSketch,
-    /// Send lag, at the send.
+    /// Send lags, in the bin of the send.
     pub send_lag: QuantileSketch,
 }
 
@@ -31,19 +31,19 @@ impl Bin {
         self.ended[group as usize] += 1;
     }
 
-    /// A request was sent so many nanoseconds after the begin of the bin.
+    /// Counts a request that was sent `offset` nanoseconds after the begin of the bin.
     pub(super) fn begin_under_way(&mut self, offset: u64) {
         self.under_way.net += 1;
         self.under_way.offsets += i128::from(offset);
     }
 
-    /// A request that was sent ended so many nanoseconds after the begin of the bin.
+    /// Counts the end of a sent request, `offset` nanoseconds after the begin of the bin.
     pub(super) fn end_under_way(&mut self, offset: u64) {
         self.under_way.net -= 1;
         self.under_way.offsets -= i128::from(offset);
     }
 
-    /// Requests that ended with an outcome of a group.
+    /// Requests that ended with an outcome in a group.
     pub fn ended(&self, group: OutcomeGroup) -> u64 {
         self.ended[group as usize]
     }
@@ -73,43 +73,43 @@ impl Bin {
         }
     }
 
-    /// Moves the begin of the bin to this many nanoseconds before.
+    /// Moves the begin of the bin this many nanoseconds earlier.
     pub(super) fn begin_earlier(&mut self, nanos: u64) {
         self.under_way.offsets += i128::from(self.under_way.net) * i128::from(nanos);
     }
 
-    /// Requests under way at the end of the bin less those at its begin.
+    /// Requests in flight at the end of the bin minus requests in flight at its begin.
     pub(super) fn net_under_way(&self) -> i64 {
         self.under_way.net
     }
 
-    /// The time that requests were under way within the bin, added up over the requests, in nanoseconds. `before`: requests under way at
-    /// its begin. `width`: in nanoseconds.
+    /// The total time of requests in flight within the bin, summed over the requests, in nanoseconds. `before`: requests in flight at its
+    /// begin. `width`: in nanoseconds.
     pub(super) fn time_under_way(&self, before: i64, width: u64) -> i128 {
         let UnderWay { net, offsets } = self.under_way;
         (i128::from(before) + i128::from(net)) * i128::from(width) - offsets
     }
 
-    /// Bytes on the heap.
+    /// Heap size in bytes.
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         [&self.ttft, &self.itl, &self.latency, &self.send_lag].into_iter().map(QuantileSketch::heap_bytes).sum()
     }
 }
 
-/// The requests under way, as differences: a request changes the bins of its send and of its end, however long it takes.
+/// The requests in flight, as differences: a request changes only the bins of its send and its end, however long it takes.
 ///
-/// With n requests under way at the begin of a bin of width w, sends at offsets s and ends at offsets e, the time under way within the bin
-/// is n w + sum(w - s) - sum(w - e) = (n + sends - ends) w - (sum(s) - sum(e)).
+/// With n requests in flight at the begin of a bin of width w, sends at offsets s and ends at offsets e, the time in flight within the bin is
+/// n w + sum(w - s) - sum(w - e) = (n + sends - ends) w - (sum(s) - sum(e)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct UnderWay {
-    /// Sends less ends.
+    /// Sends minus ends.
     net: i64,
-    /// The offsets of the sends less those of the ends, in nanoseconds from the begin of the bin.
+    /// The offsets of the sends minus the offsets of the ends, in nanoseconds from the begin of the bin.
     offsets: i128,
 }
 
-/// Larger offsets are of no run: they leave room for sums.
+/// No run has larger offsets. The bound leaves room for sums.
 const MOST_OFFSETS: u128 = 1 << 100;
 
 impl Wire for UnderWay {

@@ -2,9 +2,9 @@
 
 use crate::wire::{Reader, Wire, WireError, Writer};
 
-/// The smallest width: 62.5 ms. With 240 bins a stage of 15 s has it.
+/// The smallest width: 62.5 ms. A stage of 15 s has it, with 240 bins.
 const BASE: u64 = 62_500_000;
-/// The largest width: two bins of it hold every time in 64 bits.
+/// The largest width: two bins of this width hold every time in 64 bits.
 const MOST_DOUBLINGS: u32 = 38;
 
 /// The width of a bin: 62.5 ms times a power of two. A bin begins at a multiple of its width from time zero of the run, so that two

@@ -1,13 +1,12 @@
-//! What happened over the time of a run, in a bounded number of bins. Pure.
+//! The events over the time of a run, in a bounded number of bins. Pure.
 //!
-//! The bins of a series have one width. When an event falls outside of the bins that a series may have, neighbouring bins are added in
-//! pairs, and the width doubles: the memory is the same for a minute and for a week. Two series are added without loss, because the finer
-//! one is first made as coarse as the other one. So the series of some requests depends neither on their order, nor on how many recorders
-//! they were recorded by.
+//! All bins of a series have the same width. When an event falls outside the allowed bins, neighbouring bins are added in pairs, and the
+//! width doubles. So the memory is the same for a minute and for a week. Two series are added without loss, because the finer series is first
+//! made as coarse as the other. So the series of some requests depends neither on their order, nor on the number of recorders.
 //!
-//! Memory: a bin takes 256 bytes, and 132 bytes for each power of two in which it has a TTFT, an ITL, a latency or a send lag. That is 1 to
-//! 2 KiB in most runs and never above 15 KiB. A run of up to four stages keeps at most 240 bins for each of them, a longer one 960 bins
-//! for all of them, and each stage 16 or more.
+//! Memory: a bin takes 256 bytes, plus 132 bytes per power of two in which it has a TTFT, an ITL, a latency or a send lag. That is 1 to 2 KiB
+//! in most runs and never above 15 KiB. A run with up to four stages keeps at most 240 bins per stage. A run with more stages keeps at most
+//! 960 bins in total, but room for 16 or more per stage.
 
 mod bin;
 mod bin_width;
@@ -30,9 +29,9 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// The most bins of the series of a run: enough to see its course in a chart, and about 30 KB of `report.json`.
+/// Maximum bins in the series of a run: enough to see its course in a chart, and about 30 KB of `report.json`.
 pub const RUN_BINS: usize = 240;
-/// The most bins of all stages of a run together, as long as each stage has [`FEWEST_BINS`].
+/// Maximum total bins of all stages of a run, as long as each stage has [`FEWEST_BINS`].
 const STAGE_BINS: usize = 960;
 /// A stage has room for at least this many bins, however many stages there are.
 const FEWEST_BINS: usize = 16;
@@ -43,7 +42,7 @@ pub struct TimeSeries {
     width: BinWidth,
     /// The number of the first bin.
     first: u64,
-    /// From the first bin with an event to the last one.
+    /// From the first bin with an event to the last bin with an event.
     bins: VecDeque<Bin>,
     most_bins: usize,
     /// The times of the first and the last event.
@@ -59,33 +58,33 @@ struct Place<'a> {
 }
 
 impl TimeSeries {
-    /// An empty series of at most this many bins; of two at least.
+    /// An empty series of at most this many bins, and at least two.
     pub fn new(most_bins: usize, latency_origin: LatencyOrigin) -> TimeSeries {
         TimeSeries {
             width: BinWidth::default(),
             first: 0,
             bins: VecDeque::new(),
-            // Two neighbouring bins that do not begin at a multiple of twice their width are never made one.
+            // Two neighbouring bins are merged only if the first begins at a multiple of twice their width.
             most_bins: most_bins.max(2),
             extent: None,
             latency_origin,
         }
     }
 
-    /// An empty series for one of this many stages.
+    /// An empty series for one of `stages` stages.
     pub fn of_stage(stages: usize, latency_origin: LatencyOrigin) -> TimeSeries {
         let most_bins = (STAGE_BINS / stages.max(1)).clamp(FEWEST_BINS, RUN_BINS);
         TimeSeries::new(most_bins, latency_origin)
     }
 
-    /// The series of all stages together. Its latencies are those of each stage by the clock of the stage.
+    /// The series of all stages together. The latencies of each stage keep the stage's own origin.
     pub fn sum<'a>(stages: impl IntoIterator<Item = &'a TimeSeries>) -> TimeSeries {
         let mut sum = TimeSeries::new(RUN_BINS, LatencyOrigin::Scheduled);
         stages.into_iter().for_each(|it| sum.add(it));
         sum
     }
 
-    /// Sets where TTFT and latency start to count, before the first request is recorded.
+    /// Sets the time from which TTFT and latency count. Call it before the first request is recorded.
     pub(super) fn set_latency_origin(&mut self, latency_origin: LatencyOrigin) {
         self.latency_origin = latency_origin;
     }
@@ -94,7 +93,7 @@ impl TimeSeries {
         self.latency_origin
     }
 
-    /// Counts what happened to a request, each event in the bin of its time.
+    /// Counts the events of a request, each in the bin of its time.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally) {
         self.place(nanos(request.scheduled)).bin.due += 1;
         if let Some(sent) = request.sent.map(nanos) {
@@ -147,8 +146,8 @@ impl TimeSeries {
         for gap in wire.gaps.nanos() {
             at = at.saturating_add(gap);
             if at >= place.end {
-                // The tokens are distributed evenly over the events. What all bins so far have together is rounded down to whole tokens, so
-                // that the sum over the bins is exact, and the same for bins of any width.
+                // The tokens are distributed evenly over the events. The running total over all bins is rounded down to whole tokens, so the
+                // sum over the bins is exact, and the same for bins of any width.
                 let until = tokens * arrived / events;
                 place.bin.output_tokens += until - counted;
                 counted = until;
@@ -223,7 +222,7 @@ impl TimeSeries {
         }
     }
 
-    /// Adds another series of the same run, whatever the widths of their bins.
+    /// Adds another series of the same run, regardless of the bin widths.
     pub fn add(&mut self, other: &TimeSeries) {
         let Some((first, last)) = other.extent else { return };
         let mut other = other.clone();
@@ -264,13 +263,13 @@ impl TimeSeries {
         self.extent.map(|(first, last)| (Duration::from_nanos(first), Duration::from_nanos(last)))
     }
 
-    /// The bins in the order of time, without a hole, and the mean number of requests under way in each.
+    /// The bins in the order of time, without gaps, and the mean number of requests in flight in each bin.
     pub fn bins(&self) -> impl ExactSizeIterator<Item = (&Bin, f64)> {
         let width = self.width.nanos();
         self.times_under_way().map(move |(bin, time)| (bin, time as f64 / width as f64))
     }
 
-    /// The bins, and the time in nanoseconds that requests were under way in each, added up over the requests.
+    /// The bins, and the total time of requests in flight in each bin, in nanoseconds summed over the requests.
     fn times_under_way(&self) -> impl ExactSizeIterator<Item = (&Bin, i128)> {
         let (width, mut before) = (self.width.nanos(), 0);
         self.bins.iter().map(move |bin| {
@@ -280,7 +279,7 @@ impl TimeSeries {
         })
     }
 
-    /// Bytes on the heap.
+    /// Heap size in bytes.
     #[cfg(test)]
     fn heap_bytes(&self) -> usize {
         self.bins.capacity() * size_of::<Bin>() + self.bins.iter().map(Bin::heap_bytes).sum::<usize>()
@@ -302,7 +301,7 @@ impl Wire for TimeSeries {
         let (width, first) = <(BinWidth, u64)>::read(from)?;
         let (bins, most_bins) = <(VecDeque<Bin>, usize)>::read(from)?;
         let (extent, latency_origin) = <(Option<(u64, u64)>, LatencyOrigin)>::read(from)?;
-        // The first bin has the first event, and the last bin the last one.
+        // The first bin has the first event, and the last bin has the last event.
         let is_whole = match extent {
             None => bins.is_empty() && first == 0,
             Some((begin, end)) => {

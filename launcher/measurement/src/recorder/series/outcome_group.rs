@@ -19,7 +19,7 @@ pub enum OutcomeGroup {
     ClientError,
     Cancelled,
     Abandoned,
-    /// Also requests that were skipped.
+    /// Includes requests that were skipped.
     Incomplete,
 }
 
@@ -56,7 +56,7 @@ impl OutcomeGroup {
         }
     }
 
-    /// The name in `report.json`: that of the outcome, or of its group.
+    /// The name in `report.json`: the name of the outcome, or of its group.
     pub fn name(self) -> &'static str {
         match self {
             OutcomeGroup::Ok => "ok",

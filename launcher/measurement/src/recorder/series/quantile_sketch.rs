@@ -1,25 +1,25 @@
 //! Quantiles of times in little memory: counts in buckets whose width grows with the time. Pure.
 //!
-//! The buckets are those of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets for each power of two. They are fixed, so
-//! that sketches are added exactly. A sketch keeps the powers of two in which it has counts: most times of a bin of a series lie in two
-//! to four of them.
+//! The buckets are the buckets of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets per power of two. They are fixed, so that
+//! sketches are added exactly. A sketch keeps only the powers of two in which it has counts: most times in a bin of a series lie in two to
+//! four of them.
 
 use crate::wire::{Reader, Wire, WireError, Writer, fields};
 
-/// Buckets for each power of two, as a power of two.
+/// Buckets per power of two, as a power of two.
 const BUCKET_BITS: u32 = 5;
 const BUCKETS: usize = 1 << BUCKET_BITS;
-/// The shortest time that is told from zero, 1.024 us, as a power of two of nanoseconds.
+/// The shortest time that is distinguished from zero, 1.024 us, as a power of two of nanoseconds.
 const UNIT_BITS: u32 = 10;
 /// The longest time, an hour: about 2^32 units.
 const MAX: u64 = 3_600_000_000_000;
 
-/// Counts of times in nanoseconds. A quantile differs from the true one by at most 1/64 (1.6 %) of it, or 0.6 us if that is more.
+/// Counts of times in nanoseconds. A quantile differs from the true quantile by at most 1/64 (1.6 %) of it, or 0.6 us if that is more.
 ///
 /// It holds at most 28 octaves of 132 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuantileSketch {
-    /// In ascending order. None is empty.
+    /// In ascending order. No octave is empty.
     octaves: Vec<Octave>,
 }
 
@@ -27,7 +27,7 @@ pub struct QuantileSketch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Octave {
     number: u8,
-    /// Counts that are full stay at the largest number.
+    /// Counts that are full stay at the maximum.
     counts: [u32; BUCKETS],
 }
 
@@ -73,24 +73,24 @@ impl QuantileSketch {
     }
 
     fn octave(&mut self, number: u8) -> &mut Octave {
-        // A linear search: there are few.
+        // A linear search, because there are few octaves.
         let place = self.octaves.iter().position(|it| it.number >= number).unwrap_or(self.octaves.len());
         if self.octaves.get(place).is_none_or(|it| it.number != number) {
-            // A vector that doubles would hold four at once.
+            // A vector that doubles would allocate room for four.
             self.octaves.reserve_exact(1);
             self.octaves.insert(place, Octave { number, counts: [0; BUCKETS] });
         }
         &mut self.octaves[place]
     }
 
-    /// Bytes on the heap.
+    /// Heap size in bytes.
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         self.octaves.capacity() * size_of::<Octave>()
     }
 }
 
-/// The octave and the bucket of a time. Octave 0 has the times below 32 units, one bucket a unit.
+/// The octave and the bucket of a time. Octave 0 has the times below 32 units, one bucket per unit.
 fn bucket(nanos: u64) -> (u8, usize) {
     let units = nanos.min(MAX) >> UNIT_BITS;
     let octave = (u64::BITS - (units >> BUCKET_BITS).leading_zeros()) as u8;

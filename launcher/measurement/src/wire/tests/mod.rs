@@ -1,4 +1,4 @@
-//! Forms of random recorders: what is split, sent and merged is what one recorder would have, and no bytes make the reader panic.
+//! Forms of random recorders: what is split, sent and merged equals what one recorder would have, and no bytes make the reader panic.
 
 pub(crate) mod random;
 
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// More than any recorder here takes.
+/// More memory than any recorder here takes.
 const MEMORY: usize = 1 << 30;
 const RECORDER: u8 = 1;
 
@@ -93,11 +93,11 @@ proptest! {
         let (bytes, content) = form(seed);
         let cut = |all: &[u8]| (all.len() as f64 * part) as usize;
         prop_assert!(Recorder::from_bytes(&bytes[..cut(&bytes)], MEMORY).is_err());
-        // The same with a header and a checksum that fit.
+        // The same with a matching header and checksum.
         prop_assert!(Recorder::from_bytes(&seal(RECORDER, &content[..cut(&content)]), MEMORY).is_err());
     }
 
-    /// A changed byte with a checksum that fits may be another recorder. That one has these very bytes as its form.
+    /// A changed byte with a matching checksum may be another recorder. That recorder has exactly these bytes as its form.
     #[test]
     fn a_changed_byte_is_an_error_or_another_recorder(seed: u64, places in prop::collection::vec((0.0..1.0, 1_u8..), 1..8)) {
         let (bytes, content) = form(seed);
@@ -160,7 +160,7 @@ fn what_is_no_recorder_of_this_version_has_a_message() {
 #[test]
 fn a_form_of_version_2_stays_as_it_is() {
     let (_, content) = form(3);
-    // If it is another one, raise the version.
+    // If it differs, raise the version.
     assert_eq!((VERSION, content.len(), crc32fast::hash(&content)), (2, 7_704, 2_964_900_064));
 }
 

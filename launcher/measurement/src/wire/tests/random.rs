@@ -1,4 +1,4 @@
-//! Random loads, and what recorders may be told of them.
+//! Random loads, and inputs of their recorders.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Draws {
     }
 }
 
-/// A workload, as far as recorders know it.
+/// The parts of a workload that recorders know.
 #[derive(Clone)]
 pub(crate) struct Load {
     pub(crate) goodput: Goodput,
@@ -115,7 +115,7 @@ impl Load {
         self.windows.len()
     }
 
-    /// The same load with other margins, such as a stage may have after its run.
+    /// The same load with other margins, as a stage may have after its run.
     pub(crate) fn with_other_margins(&self, draws: &mut Draws) -> Load {
         let mut load = self.clone();
         let of_stages = load.stages.iter_mut().zip(&mut load.windows);
@@ -155,7 +155,7 @@ impl Load {
 
     /// What happens next. No two events have the same number.
     pub(crate) fn event(&self, draws: &mut Draws, number: u64) -> Event {
-        // One stage more than there are: its requests are strays.
+        // One stage more than the load has: its requests are strays.
         let stage = match draws.below(20) {
             0 => self.stages(),
             _ => draws.below(self.stages() as u64) as usize,
@@ -177,7 +177,7 @@ impl Load {
     }
 }
 
-/// What a recorder is told.
+/// An input of a recorder.
 pub(crate) enum Event {
     Request(RequestRecord, WireTally),
     Probe(RequestRecord, WireTally),

@@ -11,7 +11,7 @@ pub fn deepseek_code(text: &str) -> Option<&str> {
     blocks(strip(text), PYTHON).next()
 }
 
-/// The last block of Python of the final part, else its last block of any kind, else the same of the whole text. Source: `parse_code` of
+/// The last Python block of the final part, else its last block in any language, else the same for the whole text. Source: `parse_code` of
 /// gpt-oss-120b/eval_accuracy.py.
 pub fn gpt_oss_code(text: &str) -> Option<&str> {
     let last = |text| blocks(text, PYTHON).last().or_else(|| blocks(text, FENCE).last().map(without_language));
@@ -25,7 +25,7 @@ pub fn mbxp_code(text: &str, is_python: bool) -> String {
     if is_python { code.trim_start_matches(is_space).to_owned() } else { code }
 }
 
-/// What stands between each `opening` and the next fence, without white space around it.
+/// The text between each `opening` and the next fence, without surrounding white space.
 fn blocks<'a>(text: &'a str, opening: &'static str) -> impl Iterator<Item = &'a str> {
     let mut rest = text;
     std::iter::from_fn(move || {

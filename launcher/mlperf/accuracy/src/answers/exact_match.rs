@@ -8,9 +8,9 @@ use crate::{
 /// The lengths of the parts of an identifier, between hyphens.
 const PARTS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// How many of the identifiers that were hidden in a text were found, in percent with two places. Identifiers are paired in their order; of
-/// each pair counts the share of the expected **characters** that occur anywhere in the predicted one, ignoring case. It is divided
-/// by the number of predicted identifiers; without any it is 0.
+/// The share of hidden identifiers that were found, in percent with two decimals. Identifiers are paired in order. Each pair contributes
+/// the share of expected **characters** that occur anywhere in the predicted identifier, ignoring case. The sum is divided by the number of
+/// predicted identifiers; without any it is 0.
 pub fn niah_em(expected: &str, predicted: &str) -> f64 {
     let (expected, predicted) = (identifiers(expected), identifiers(predicted));
     let share = |(wanted, found): (&String, &String)| {
@@ -25,7 +25,7 @@ pub fn niah_em(expected: &str, predicted: &str) -> f64 {
     figures::round(sum / predicted.len() as f64 * 100.0, 2)
 }
 
-/// All that `\w{8}-\w{4}-\w{4}-\w{4}-\w{12}` finds, from left to right.
+/// All matches of `\w{8}-\w{4}-\w{4}-\w{4}-\w{12}`, from left to right.
 fn identifiers(text: &str) -> Vec<String> {
     let text: Vec<char> = text.chars().collect();
     let length = PARTS.iter().sum::<usize>() + PARTS.len() - 1;
@@ -47,8 +47,8 @@ fn identifiers(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether an answer has one of the expected texts, which `|` separates: 100 or 0. The answer is what follows the last `Answer: `, or the
-/// whole text; one that is a part of the expected text counts, and so an empty one does.
+/// Whether an answer matches one of the expected texts, which `|` separates: 100 or 0. The answer is the text after the last `Answer: `, or
+/// the whole text. An answer that is a part of the expected text counts, even an empty one.
 pub fn qa_em(expected: &str, predicted: &str) -> f64 {
     let answer = predicted.rsplit_once("Answer: ").map_or(predicted, |(_, it)| it);
     let plain = |text: &str| text.chars().filter(|it| !is_space(*it)).collect::<String>().to_lowercase();

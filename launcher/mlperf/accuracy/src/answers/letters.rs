@@ -1,7 +1,7 @@
 //! Letters of multiple-choice questions. Pure.
 //!
-//! Sources: `parse_multiple_choice` of deepseek-r1/eval_accuracy.py and of gpt-oss-120b/eval_accuracy.py. The rules are those of their regular
-//! expressions with `re.IGNORECASE`, written out, because Python's classes of characters are others than those of Rust's crates.
+//! Sources: `parse_multiple_choice` of deepseek-r1/eval_accuracy.py and of gpt-oss-120b/eval_accuracy.py. The rules implement their regular
+//! expressions with `re.IGNORECASE` by hand, because Python's character classes differ from those in Rust's crates.
 
 use super::gpt_oss_final_part;
 use crate::chars::{is_boundary, is_latin_letter, is_space, skip_space, stands_at, strip};
@@ -30,15 +30,15 @@ impl LastLetter {
     }
 }
 
-/// The letter of an answer by the rules of deepseek-r1: the last one after `ANSWER` or `FINAL ANSWER`; with ten choices, if there is none,
-/// the last letter that stands alone.
+/// The letter of an answer by the rules of deepseek-r1: the last one after `ANSWER` or `FINAL ANSWER`. If there is none, with ten choices,
+/// it is the last standalone letter.
 pub fn deepseek_letter(text: &str, last: LastLetter) -> Option<char> {
     let text: Vec<char> = unescaped(unwrapped(strip(text))).chars().collect();
     labelled(&text, last).or_else(|| (last == LastLetter::J).then(|| alone(&text, last)).flatten())
 }
 
-/// The letter of an answer by the rules of gpt-oss-120b: in its final part the first letter, if it stands alone; else that after the
-/// first `Answer`; else as [`deepseek_letter`] in the whole text, the last step in the final part.
+/// The letter of an answer by the rules of gpt-oss-120b. In its final part: the first letter, if it is standalone, else the letter after
+/// the first `Answer`. Else the result of [`deepseek_letter`] for the whole text, with its last step in the final part.
 pub fn gpt_oss_letter(text: &str, last: LastLetter) -> Option<char> {
     let text = strip(text);
     let part = without_bold(gpt_oss_final_part(text));
@@ -50,14 +50,14 @@ pub fn gpt_oss_letter(text: &str, last: LastLetter) -> Option<char> {
         .or_else(|| (last == LastLetter::J).then(|| alone(&part, last)).flatten())
 }
 
-/// The first capital A to D that stands alone. For answers to MMLU in words of a model's own.
+/// The first standalone capital A to D. For MMLU answers in a model's own words.
 pub fn first_capital(text: &str) -> Option<char> {
     let text: Vec<char> = text.chars().collect();
     let mut found = text.iter().enumerate().filter(|(_, it)| matches!(it, 'A'..='D'));
     found.find(|(at, _)| is_boundary(&text, *at) && is_boundary(&text, at + 1)).map(|(_, it)| *it)
 }
 
-/// Without the brackets of a Python list of one string.
+/// Removes the brackets of a Python list with one string.
 fn unwrapped(text: &str) -> &str {
     let starts = text.starts_with("['") || text.starts_with("[\"");
     let ends = text.ends_with("']") || text.ends_with("\"]");
@@ -69,7 +69,7 @@ fn unescaped(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\'", "'")
 }
 
-/// Without the marks of `**bold**` text, which holds no `*`.
+/// Removes the marks around `**bold**` parts. A bold part contains no `*`.
 fn without_bold(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -105,26 +105,26 @@ fn labelled(text: &[char], last: LastLetter) -> Option<char> {
     })
 }
 
-/// Whether `FINAL` as a word of its own stands before `at`, with white space between or none.
+/// Whether `FINAL` appears as a separate word before `at`, with or without white space between.
 fn final_stands_before(text: &[char], at: usize) -> bool {
     const FINAL: &str = "final";
     let spaces = text[..at].iter().rev().take_while(|it| is_space(**it)).count();
     (at - spaces).checked_sub(FINAL.len()).is_some_and(|at| stands_at(text, at, FINAL) && is_boundary(text, at))
 }
 
-/// The last letter that is a word of its own.
+/// The last letter that is a separate word.
 fn alone(text: &[char], last: LastLetter) -> Option<char> {
     let mut found = (0..text.len()).rev().filter(|at| is_boundary(text, *at) && is_boundary(text, at + 1));
     found.find_map(|at| last.choice(text[at]))
 }
 
-/// The first letter of all, where it is a choice and no letter follows.
+/// The first letter in the text, if it is a choice and no letter follows.
 fn first(text: &[char], last: LastLetter) -> Option<char> {
     let at = text.iter().position(|it| is_latin_letter(*it))?;
     last.choice(text[at]).filter(|_| text.get(at + 1).is_none_or(|it| !is_latin_letter(*it)))
 }
 
-/// The letter after the first `Answer` that has one, with `:` or `.` between, and a word's end after it.
+/// The letter after the first `Answer` with a letter, with `:` or `.` between, and a word end after the letter.
 fn after_answer(text: &[char], last: LastLetter) -> Option<char> {
     const ANSWER: &str = "answer";
     (0..text.len()).filter(|at| stands_at(text, *at, ANSWER) && is_boundary(text, *at)).find_map(|at| {
@@ -134,7 +134,7 @@ fn after_answer(text: &[char], last: LastLetter) -> Option<char> {
     })
 }
 
-/// Past one of the signs, if it is there.
+/// Skips one of the signs, if present.
 fn skip(text: &[char], at: usize, signs: &[char]) -> usize {
     at + usize::from(text.get(at).is_some_and(|it| signs.contains(it)))
 }

@@ -1,7 +1,7 @@
-//! Reads answers out of the text of a model, and compares them with what was expected, as MLPerf's accuracy scripts do. Pure.
+//! Extracts answers from a model's text, and compares them with the expected answers, as MLPerf's accuracy scripts do. Pure.
 //!
-//! Sources are the scripts of mlcommons/inference at commit b66003e1, each named at its function. Programs that a model wrote are extracted
-//! and never run.
+//! The sources are the scripts of mlcommons/inference at commit b66003e1; each function names its script. Programs that a model wrote are
+//! extracted and never run.
 
 mod code;
 mod exact_match;
@@ -15,8 +15,8 @@ pub use numbers::{aime_answer, boxed, gsm8k_is_correct, gsm8k_number, same_integ
 
 use crate::chars::strip;
 
-/// The part of an answer of gpt-oss that is for the user: after `<|channel|>final` and `<|message|>` with no `<` between them, up to
-/// `<|return|>` or the end, without white space around it. Without such a part it is the whole text. Source: `extract_final_section` of
+/// The user-visible part of a gpt-oss answer: after `<|channel|>final` and `<|message|>` with no `<` between them, up to `<|return|>` or
+/// the end, without surrounding white space. Without such a part, the whole text. Source: `extract_final_section` of
 /// gpt-oss-120b/eval_accuracy.py.
 pub fn gpt_oss_final_part(text: &str) -> &str {
     const CHANNEL: &str = "<|channel|>final";

@@ -5,9 +5,9 @@ use crate::chars::{digit, float, is_boundary, is_digit, is_space, skip_space, st
 /// The largest answer of an AIME question.
 const MAX_AIME: u64 = 999;
 
-/// The number that an answer to GSM8K ends with, without commas; `None`: it has none. Source: `postprocess_text` and `find_number` of
-/// mixtral-8x7b/evaluate-accuracy.py: the text is cut at the first line that begins with `Q:`; the first number after the last `The answer
-/// is` counts, else the last one of all.
+/// The final number of an answer to GSM8K, without commas; `None`: it has none. Source: `postprocess_text` and `find_number` of
+/// mixtral-8x7b/evaluate-accuracy.py. The text is cut at the first line that begins with `Q:`. The first number after the last `The answer
+/// is` counts, else the last number in the text.
 pub fn gsm8k_number(text: &str) -> Option<String> {
     let text = text.split("\nQ:").next().unwrap_or(text);
     let named = text.rsplit_once("The answer is").and_then(|(_, rest)| numbers(rest).into_iter().next());
@@ -22,7 +22,7 @@ pub fn gsm8k_is_correct(text: &str, expected: &str) -> bool {
     number.is_some_and(|it| float(expected) == Some(it))
 }
 
-/// All that `-?[\d,]*\.?\d+` finds, from left to right.
+/// All matches of `-?[\d,]*\.?\d+`, from left to right.
 fn numbers(text: &str) -> Vec<String> {
     let text: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
@@ -48,13 +48,13 @@ fn number_end(text: &[char], at: usize) -> Option<usize> {
     if text.get(end) == Some(&'.') && digits(end + 1) > 0 {
         return Some(end + 1 + digits(end + 1));
     }
-    // The expression has to end in a digit, and so leaves commas at the end.
+    // The expression has to end in a digit, so commas at the end are excluded.
     let last = text[start..end].iter().rposition(|it| is_digit(*it))?;
     Some(start + last + 1)
 }
 
-/// The whole number that an answer to an AIME question ends with, 0 to 999: the last `\boxed{digits}`, else the last after `Answer:`. `None`:
-/// there is none, or it is larger. Source: `parse_aime_answer` of deepseek-r1/eval_accuracy.py.
+/// The final integer of an answer to an AIME question, 0 to 999: the last `\boxed{digits}`, else the last after `Answer:`. `None`: there is
+/// none, or it is larger. Source: `parse_aime_answer` of deepseek-r1/eval_accuracy.py.
 pub fn aime_answer(text: &str) -> Option<u64> {
     let text: Vec<char> = strip(text).chars().collect();
     let from_the_end = || (0..text.len()).rev();
@@ -64,7 +64,7 @@ pub fn aime_answer(text: &str) -> Option<u64> {
     whole(digits).filter(|it| *it <= MAX_AIME)
 }
 
-/// `\boxed{digits}` at `at`, with white space around the digits or none.
+/// `\boxed{digits}` at `at`, with or without white space around the digits.
 fn boxed_digits(text: &[char], at: usize) -> Option<&[char]> {
     const BOXED: [char; 7] = ['\\', 'b', 'o', 'x', 'e', 'd', '{'];
     let start = skip_space(text, at + text[at..].starts_with(&BOXED).then_some(BOXED.len())?);
@@ -72,7 +72,7 @@ fn boxed_digits(text: &[char], at: usize) -> Option<&[char]> {
     (end > start && text.get(skip_space(text, end)) == Some(&'}')).then(|| &text[start..end])
 }
 
-/// `Answer: digits` at `at`; a word ends after the digits, and no point follows.
+/// `Answer: digits` at `at`, where a word ends after the digits and no point follows.
 fn answer_digits(text: &[char], at: usize) -> Option<&[char]> {
     const ANSWER: &str = "answer:";
     let start = stands_at(text, at, ANSWER).then(|| skip_space(text, at + ANSWER.len()))?;
@@ -80,14 +80,14 @@ fn answer_digits(text: &[char], at: usize) -> Option<&[char]> {
     (end > start && text.get(end) != Some(&'.') && is_boundary(text, end)).then(|| &text[start..end])
 }
 
-/// The value of digits; one that is too large for the type is the largest of it.
+/// The value of digits, saturated at the type's maximum.
 fn whole(digits: impl IntoIterator<Item = impl std::borrow::Borrow<char>>) -> Option<u64> {
     digits
         .into_iter()
         .try_fold(0_u64, |value, it| Some(value.saturating_mul(10).saturating_add(u64::from(digit(*it.borrow())?))))
 }
 
-/// Whether a whole number is the expected one, which is read as Python's `int` reads a text.
+/// Whether an integer equals the expected one, which is parsed like Python's `int` parses a text.
 pub fn same_integer(found: u64, expected: &str) -> bool {
     let expected = strip(expected);
     let digits = expected.strip_prefix('+').unwrap_or(expected);
@@ -110,10 +110,9 @@ pub fn boxed(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether two mathematical expressions are equal as text, after taking away what does not change their meaning: white space, `$`, `\left`,
-/// `\right`, `\!`, `\,`, `\;`, degree and percent signs, a period at the end, and the size of fractions. The reference grades by
-/// PRM800K's grader, which also knows equal expressions that are written differently: this figure is never above that one by much,
-/// and not that one.
+/// Whether two mathematical expressions are equal as text, after removing parts without meaning: white space, `$`, `\left`, `\right`, `\!`,
+/// `\,`, `\;`, degree and percent signs, a final period, and the size of fractions. The reference uses PRM800K's grader, which also
+/// recognises equivalent expressions in different forms. So this figure differs from the reference's figure, and never exceeds it by much.
 pub fn same_math(found: &str, expected: &str) -> bool {
     let (found, expected) = (plain_math(found), plain_math(expected));
     !found.is_empty() && found == expected

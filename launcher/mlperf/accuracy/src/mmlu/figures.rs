@@ -22,20 +22,20 @@ pub enum Method {
     Text,
 }
 
-/// What the questions were asked with; part of the results.
+/// The settings of the questions; part of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whose prompt.
+    /// The project that defines the prompt.
     pub format: Format,
     /// Examples before each question.
     pub shots: usize,
     /// How the letter was found.
     pub method: Method,
-    /// Whose table of domains.
+    /// The project that defines the table of domains.
     pub categories: Categories,
 }
 
-/// A question that was asked.
+/// The answer to a question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// The place of the question in the data, from 0.
@@ -44,7 +44,7 @@ pub struct Answer {
     pub subject: String,
     /// The right letter.
     pub gold: char,
-    /// The letter of the model; `None`: unanswered, which is wrong.
+    /// The model's letter; `None`: unanswered, which counts as wrong.
     pub chosen: Option<char>,
     /// From sending to the end of the answer, in milliseconds, where it was measured.
     pub latency_ms: Option<f64>,
@@ -57,7 +57,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether the letter is the right one.
+    /// Whether the letter is correct.
     pub fn is_correct(&self) -> bool {
         self.chosen == Some(self.gold)
     }
@@ -176,7 +176,7 @@ fn detail<'a>(counts: impl Iterator<Item = (&'a str, Counts)>) -> Json {
     Json::Object(counts.map(|(name, it)| (name.to_owned(), entry(it))).collect::<Map<_, _>>())
 }
 
-/// Writes `samples.csv`: a line a question, quoted by RFC 4180. What was not measured is empty.
+/// Writes `samples.csv`: one line per question, quoted by RFC 4180. Unmeasured values are empty.
 ///
 /// # Errors
 /// `out` fails.
@@ -216,8 +216,8 @@ pub fn csv<'a>(
     file.flush()
 }
 
-/// How many questions of each subject a limit on all of them leaves, so that each subject has an equal share: one more of each, in their
-/// order, until the limit is reached or no question is left.
+/// The number of questions per subject under a limit on the total, so that subjects have equal shares. Subjects get one more question each,
+/// in order, until the limit is reached or no question is left.
 pub fn shares(limit: usize, available: &[usize]) -> Vec<usize> {
     let mut shares = vec![0; available.len()];
     let mut left = limit;

@@ -4,12 +4,12 @@ use crate::answers::{LastLetter, deepseek_letter, first_capital};
 
 /// The letter of each choice.
 pub const LETTERS: [char; 4] = ['A', 'B', 'C', 'D'];
-/// What the original counts for a letter that is not among the most probable tokens.
+/// The original's value for a letter that is not among the most probable tokens.
 const ABSENT: f64 = -100.0;
 
-/// The letter with the highest log probability among the first tokens that are exactly a letter, after one leading mark of a space: a space,
-/// U+2581 or U+0120. Where a letter is there in two forms, the larger counts; of equal ones the first letter wins. `None`: no
-/// letter is there, which counts as unanswered; the original takes A.
+/// The letter with the highest log probability among the first tokens that are exactly a letter. One leading space mark is ignored: a
+/// space, U+2581 or U+0120. If a letter appears in two forms, the larger value counts; among equal values the first letter wins. `None`: no
+/// letter appears, which counts as unanswered; the original chooses A.
 pub fn from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>) -> Option<char> {
     let mut best: [Option<f64>; 4] = [None; 4];
     for (token, log_probability) in top {
@@ -22,7 +22,8 @@ pub fn from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>)
     first_largest(best.into_iter().zip(LETTERS).filter_map(|(it, letter)| Some((letter, it?))))
 }
 
-/// As the authors' `evaluate.py` chooses: only a letter after a space counts, an absent one as -100, and so A where none is there.
+/// The choice of the authors' `evaluate.py`: only letters after a space count. An absent letter counts as -100, so the result is A if all
+/// are absent.
 pub fn original_from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>) -> char {
     let mut of_letters = [ABSENT; 4];
     for (token, log_probability) in top {
@@ -42,7 +43,7 @@ fn first_largest(letters: impl Iterator<Item = (char, f64)>) -> Option<char> {
     best.map(|(letter, _)| letter)
 }
 
-/// The letter of a generated text: after the last `Answer`, as [`deepseek_letter`] finds it, else the first capital that stands alone. `None`:
+/// The letter of a generated text: after the last `Answer`, as [`deepseek_letter`] finds it, else the first standalone capital. `None`:
 /// there is none, which counts as unanswered.
 pub fn from_text(text: &str) -> Option<char> {
     deepseek_letter(text, LastLetter::D).or_else(|| first_capital(text))

@@ -5,14 +5,14 @@ use serde::Serialize;
 use super::LETTERS;
 use crate::chars::strip;
 
-/// Whose prompt.
+/// The project that defines the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Format {
-    /// That of the authors: two spaces stand after `about`.
+    /// The authors' prompt: with two spaces after `about`.
     #[default]
     #[serde(rename = "original")]
     Original,
-    /// That of lm-evaluation-harness: one space, and questions without white space around them.
+    /// The prompt of lm-evaluation-harness: with one space, and questions without surrounding white space.
     #[serde(rename = "lm-eval")]
     Harness,
     /// That of the authors, with an instruction of the caller's own before it.
@@ -48,7 +48,7 @@ pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Q
     prompt
 }
 
-/// An example as it stands in a prompt, for its length.
+/// An example as it appears in a prompt, to measure its length.
 pub fn example(format: Format, example: &Question) -> String {
     let mut text = String::new();
     add_example(&mut text, format, example);

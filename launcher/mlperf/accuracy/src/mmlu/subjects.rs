@@ -34,7 +34,7 @@ impl Domain {
     }
 }
 
-/// Whose table of domains is used.
+/// The project that defines the table of domains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Categories {
     /// That of the authors.
@@ -46,7 +46,7 @@ pub enum Categories {
     LmEval,
 }
 
-/// The subjects in the order of their names, with the domain that the authors give them.
+/// The subjects in alphabetical order, with the domain that the authors assign.
 pub const SUBJECTS: [(&str, Domain); 57] = [
     ("abstract_algebra", Domain::Stem),
     ("anatomy", Domain::Other),

@@ -3,8 +3,7 @@
 //! Source: T. Kiss and J. Strunk, "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32(4), 2006, and
 //! `nltk/tokenize/punkt.py` of NLTK 3.8.1, which MLPerf pins. NLTK 3.10 takes curly quotes as closing punctuation too; this does not.
 //!
-//! Its tables are not part of this crate, because the licence of the data is not clear: [`Punkt::read`] takes them from where the caller
-//! has them.
+//! The tables are not part of this crate, because the data's licence is unclear: [`Punkt::read`] reads them from the caller.
 
 mod tables;
 mod words;
@@ -30,9 +29,9 @@ struct Candidate {
     at: usize,
     /// Where the word before it starts.
     word: usize,
-    /// The end of what stands directly after it: one sign, or white space and a run of other characters.
+    /// The end of the text directly after it: one sign, or white space and a run of other characters.
     after: usize,
-    /// Where that run begins; `None`: a sign follows.
+    /// The start of that run; `None`: a sign follows.
     run: Option<usize>,
 }
 
@@ -76,8 +75,8 @@ fn candidates(text: &[char]) -> impl Iterator<Item = Candidate> {
     })
 }
 
-/// The candidates that are tested, each with the word before it: NLTK's `_match_potential_end_contexts`. Of candidates in one word it is
-/// the last.
+/// The candidates to test, each with the word before it: NLTK's `_match_potential_end_contexts`. Among candidates in one word it is the
+/// last.
 fn tested(text: &[char]) -> Vec<Candidate> {
     let mut tested = Vec::new();
     let mut before: Option<Candidate> = None;
@@ -112,8 +111,8 @@ fn realigned(text: &[char], slices: &[(usize, usize)]) -> Vec<(usize, usize)> {
     sentences
 }
 
-/// How many closing signs a sentence begins with, and how many characters with the white space after them; `None`: none that belong to
-/// the sentence before. NLTK's `re_boundary_realignment`.
+/// The number of closing signs at the start of a sentence, and the number of characters including white space after them. `None`: no signs
+/// belong to the sentence before. NLTK's `re_boundary_realignment`.
 fn closing(sentence: &[char]) -> Option<(usize, usize)> {
     let signs = sentence.iter().take_while(|it| matches!(it, '"' | '\'' | ')' | ']' | '}')).count();
     let rest = &sentence[signs..];

@@ -35,10 +35,10 @@ pub enum PunktError {
     Read {
         /// Of the file.
         name: &'static str,
-        /// As the reader says.
+        /// The reader's error.
         cause: io::Error,
     },
-    /// The file is another one.
+    /// The file has other content.
     #[error(
         "Punkt's table {name} has the SHA-256 {found}, and the reference scores with {wanted}; give the folder punkt_tab/english of NLTK's data, unchanged"
     )]
@@ -70,14 +70,14 @@ pub struct Punkt {
     /// Lower case, without the last period.
     pub(super) abbreviations: HashSet<String>,
     pub(super) starters: HashSet<String>,
-    /// Types of two words that stand together around a period.
+    /// Pairs of word types that appear together around a period.
     pub(super) collocations: HashSet<(String, String)>,
     /// For each type how it is written where: see `words`.
     pub(super) orthography: HashMap<String, u8>,
 }
 
 impl Punkt {
-    /// The tables that MLPerf's check uses. `read` returns the bytes of a file by its name.
+    /// The tables that MLPerf's check uses. `read` returns the content of a file by name.
     ///
     /// # Errors
     /// A file cannot be read, or is not the one of the reference: scores with other tables could not be compared.

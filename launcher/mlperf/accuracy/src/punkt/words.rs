@@ -29,7 +29,7 @@ struct Word {
     is_ellipsis: bool,
 }
 
-/// Whether a word begins a sentence by the way it is written.
+/// Whether the spelling of a word shows that it begins a sentence.
 #[derive(PartialEq)]
 enum Beginning {
     Yes,

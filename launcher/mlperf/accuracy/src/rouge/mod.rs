@@ -38,14 +38,14 @@ pub struct Scores {
     pub rouge1: Score,
     /// Of pairs of adjacent tokens.
     pub rouge2: Score,
-    /// Of a longest common subsequence of all tokens.
+    /// From a longest common subsequence of all tokens.
     pub rouge_l: Score,
     /// Of longest common subsequences of sentences: a newline ends a sentence.
     pub rouge_lsum: Score,
 }
 
-/// The figures of a prediction, and of the text that was expected, as they are. `stem` takes the stems of tokens, as MLPerf's check does.
-/// Takes time proportional to the product of both lengths, and a bit of memory for each pair of tokens of the longest two sentences.
+/// The figures of a prediction and an expected text, both unchanged. `stem`: stems the tokens, as MLPerf's check does. Takes time
+/// proportional to the product of both lengths, and one bit of memory per pair of tokens in the two longest sentences.
 pub fn score(prediction: &str, expected: &str, stem: bool) -> Scores {
     let mut ids = HashMap::new();
     let mut read = |text: &str| Tokens::read(text, stem, &mut ids);
@@ -64,7 +64,7 @@ pub fn score(prediction: &str, expected: &str, stem: bool) -> Scores {
 }
 
 /// The tokens of a text: lower case, split at every character outside `a` to `z` and `0` to `9`; with `stem`, tokens of more than 3
-/// characters by their stem. Source: `rouge_score/tokenize.py`.
+/// characters are stemmed. Source: `rouge_score/tokenize.py`.
 pub fn tokens(text: &str, stem: bool) -> Vec<String> {
     let mut tokens = Vec::new();
     each_token(text, stem, |it| tokens.push(it.to_owned()));

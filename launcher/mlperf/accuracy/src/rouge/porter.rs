@@ -1,9 +1,9 @@
 //! Porter's stemmer with the changes that NLTK's `PorterStemmer` makes in its default mode, which `rouge_score` uses. Pure.
 //!
 //! Source: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, and `nltk/stem/porter.py` of NLTK 3.8.1, mode
-//! `NLTK_EXTENSIONS`. It is neither the plain algorithm nor Porter 2, which other crates have.
+//! `NLTK_EXTENSIONS`. Other crates implement the plain algorithm or Porter 2, which differ.
 
-/// Whole words that NLTK stems by a list.
+/// Irregular words with the stems that NLTK lists.
 const IRREGULAR: [(&str, &str); 17] = [
     ("sky", "sky"),
     ("skies", "sky"),
@@ -56,8 +56,8 @@ const STEP_4: [&str; 19] = [
     "ous", "ive", "ize",
 ];
 
-/// The stem of a word of the letters `a` to `z` and digits; digits count as consonants. A word with any other character is returned as it
-/// is. Takes time linear in the length of the word.
+/// The stem of a word made of the letters `a` to `z` and digits; digits count as consonants. A word with any other character is returned
+/// unchanged. Takes time linear in the word's length.
 pub fn stem(word: &str) -> String {
     if let Some((_, stem)) = IRREGULAR.iter().find(|(it, _)| *it == word) {
         return (*stem).to_owned();
@@ -76,7 +76,7 @@ pub fn stem(word: &str) -> String {
     word
 }
 
-/// For each letter whether it is a consonant; `y` is one at the start and after a vowel.
+/// Whether each letter is a consonant; `y` is one at the start and after a vowel.
 fn consonants(word: &str) -> impl Iterator<Item = bool> {
     word.bytes().scan(None, |before: &mut Option<bool>, letter| {
         let consonant = match letter {
@@ -122,7 +122,7 @@ fn cut(word: &mut String, letters: usize, end: &str) {
     word.push_str(end);
 }
 
-/// Replaces the first suffix that the word has, if the rest meets the condition; later ones are not tried.
+/// Replaces the first suffix that matches, if the rest meets the condition. Later suffixes are not tried.
 fn replace_first(word: &mut String, rules: &[(&str, &str)], condition: impl Fn(&str) -> bool) -> bool {
     let Some((suffix, end)) = rules.iter().find(|(suffix, _)| word.ends_with(suffix)) else { return false };
     if condition(&word[..word.len() - suffix.len()]) {
@@ -172,7 +172,7 @@ fn step_2(word: &mut String) {
         cut(word, 2, "");
     }
     if !replace_first(word, &STEP_2, |rest| measure(rest) > 0) && word.ends_with("logi") {
-        // NLTK counts the l of the suffix with the rest.
+        // NLTK counts the suffix's l as part of the rest.
         if measure(&word[..word.len() - 3]) > 0 {
             cut(word, 1, "");
         }

@@ -1,7 +1,7 @@
-//! Scores the answers of an accuracy log against what was expected. Pure: the caller reads the log and decodes tokens.
+//! Scores the answers of an accuracy log. Pure: the caller reads the log and decodes tokens.
 //!
-//! Answers are scored in batches on several threads. Kept are the answers of a batch, eight bytes a figure of each sample, and the set of
-//! samples; scores are given out in the order of the log.
+//! Several threads score answers in batches. Memory holds the answers of one batch, eight bytes per figure and sample, and the set of
+//! samples. Scores are returned in the order of the log.
 
 mod outcome;
 mod totals;
@@ -19,9 +19,9 @@ use crate::{
     sample::{self, Expected, SampleScore},
 };
 
-/// The most answers of a batch.
+/// Maximum answers of a batch.
 const BATCH: usize = 512;
-/// The most bytes of the answers of a batch, but for the last answer of it.
+/// Maximum bytes of answers per batch; its last answer may exceed the limit.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A line of an accuracy log.
@@ -31,7 +31,7 @@ pub struct LogLine {
     pub seq_id: u64,
     /// The sample.
     pub qsl_idx: u64,
-    /// What was answered.
+    /// The answer.
     pub answer: Answer,
 }
 
@@ -104,10 +104,10 @@ pub enum ScoreError<E: std::error::Error + 'static> {
     Decode {
         /// From 0.
         sample: u64,
-        /// As the decoder says.
+        /// The decoder's error.
         cause: String,
     },
-    /// Nothing to score.
+    /// There is nothing to score.
     #[error("the accuracy log has no answer to a sample of the data set; give the log and the data set of one run")]
     Empty,
     /// The caller cannot use a score.
@@ -120,14 +120,14 @@ pub enum ScoreError<E: std::error::Error + 'static> {
     },
 }
 
-/// What the answers of a log are scored with.
+/// The inputs for scoring the answers of a log.
 #[derive(Clone, Copy, Debug)]
 pub struct Scorer<'a> {
     /// Which checks.
     pub benchmark: Benchmark,
-    /// What was expected of each sample, by its index.
+    /// The expected answer to each sample, by its index.
     pub expected: &'a [Expected],
-    /// The tables that split sentences; `None`: what needs them is not computed.
+    /// The tables for splitting sentences; `None`: figures that need them are not computed.
     pub punkt: Option<&'a Punkt>,
     /// The type of the numbers in the log.
     pub element: Element,
@@ -136,8 +136,8 @@ pub struct Scorer<'a> {
 }
 
 impl Scorer<'_> {
-    /// Scores the answers of a log, and sums them up. `decode` turns token ids into text, on several threads; `each` takes the score of each
-    /// sample, in the order of the log. The first answer to a sample counts, but where questions are repeated on purpose.
+    /// Scores the answers of a log, and sums up the scores. `decode` turns token ids into text, on several threads; `each` receives the score
+    /// of each sample, in the order of the log. The first answer to a sample counts, except where questions are repeated on purpose.
     ///
     /// # Errors
     /// The log, `decode` or `each` fails; an answer is to no sample, or is no token ids; nothing is left to score.
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::benchmark::Check;
 
-    /// A log whose tokens are the characters of texts.
+    /// A log in which tokens are the characters of texts.
     fn log(answers: &[(u64, &str)]) -> Vec<Result<LogLine, io::Error>> {
         let bytes = |text: &str| text.chars().flat_map(|it| u32::from(it).to_le_bytes()).collect();
         let line = |(seq_id, (qsl_idx, text)): (usize, &(u64, &str))| {

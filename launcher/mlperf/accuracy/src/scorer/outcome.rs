@@ -1,4 +1,4 @@
-//! What the answers of a log come to. Pure.
+//! The result of scoring a log's answers. Pure.
 
 use crate::benchmark::{Benchmark, Check};
 
@@ -9,24 +9,24 @@ pub struct Value {
     pub key: &'static str,
     /// As the reference prints it, rounded where it rounds; MLPerf's checker judges this number.
     pub number: f64,
-    /// As it stands in the line of the result.
+    /// The text of the figure in the result line.
     pub text: String,
 }
 
-/// The answers of one kind of rows.
+/// The answers to rows of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindOutcome {
-    /// As the data set names it; empty where all rows are of one kind.
+    /// The kind's name in the data set; empty if all rows have the same kind.
     pub kind: String,
     /// How they were compared.
     pub check: Check,
     /// Answers.
     pub total: u64,
-    /// Right answers; `None`: they are not right or wrong, or not run.
+    /// Right answers; `None`: the check does not grade them as right or wrong, or does not run them.
     pub correct: Option<u64>,
 }
 
-/// What the answers of a log come to.
+/// The result of scoring a log's answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Which checks.
@@ -37,9 +37,9 @@ pub struct Outcome {
     pub scored: u64,
     /// Different samples among the lines that the data set has.
     pub samples: u64,
-    /// Lines that were left out, because their sample was answered before.
+    /// Skipped lines: their sample was already answered.
     pub repeated: u64,
-    /// Lines that were left out, because the data set lacks their sample.
+    /// Skipped lines: the data set lacks their sample.
     pub unknown: u64,
     /// The figures, in the order in which the reference prints them.
     pub values: Vec<Value>,

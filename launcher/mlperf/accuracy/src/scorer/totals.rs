@@ -1,4 +1,4 @@
-//! Sums up the scores of samples, and makes of them the figures that a benchmark has. Pure.
+//! Sums up the scores of samples, and computes a benchmark's figures from the sums. Pure.
 //!
 //! Source: `main` of the accuracy script of each benchmark in mlcommons/inference, commit b66003e1.
 
@@ -12,7 +12,7 @@ use crate::{
 const NO_IDS: &str = "the server sent no token ids, and no tokenizer is given";
 const NO_TABLES: &str = "Punkt's tables are not given, without which sentences are not split";
 
-/// The sums of a log. Percentages are of 100.
+/// The sums over a log. Percentages use the scale 0 to 100.
 pub(super) struct Totals {
     benchmark: Benchmark,
     pub(super) lines: u64,
@@ -20,9 +20,9 @@ pub(super) struct Totals {
     pub(super) samples: u64,
     pub(super) repeated: u64,
     pub(super) unknown: u64,
-    /// `None` once a sample has none.
+    /// `None` once a sample lacks its tokens.
     tokens: Option<u64>,
-    /// `None` once a sample has none where it should.
+    /// `None` once a sample lacks a required length.
     characters: Option<u64>,
     rouge: [Vec<f64>; 3],
     rouge_lsum: Option<Vec<f64>>,
@@ -112,7 +112,7 @@ impl Totals {
                     Some(None) => values.missing.push((key, "the log answers no sample that it is of")),
                     None => values.missing.push((key, NO_TABLES)),
                 };
-                // The kind of the first answer stands first.
+                // The kind of the first answer comes first.
                 let rouge_first = self.kinds.first().is_some_and(|it| it.check == Check::RougeL);
                 if rouge_first {
                     of(&mut values, "rougeL", Some(&self.rouge[2]));
@@ -208,7 +208,7 @@ impl Totals {
         (total > 0).then(|| 100.0 * correct as f64 / total as f64)
     }
 
-    /// Why the checks of some rows cannot give the official figure.
+    /// Why the checks of some rows cannot compute the official figure.
     fn open(&self) -> Option<&'static str> {
         self.kinds.iter().find_map(|it| it.check.open())
     }
@@ -229,7 +229,7 @@ impl Totals {
     }
 }
 
-/// Adds a figure, unless one before was not computed; the figures are absent once one is.
+/// Adds a figure; the figures become `None` once one of them was not computed.
 fn push(all: &mut Option<Vec<f64>>, value: Option<f64>) {
     match (all.as_mut(), value) {
         (Some(all), Some(value)) => all.push(value),

@@ -1,11 +1,11 @@
-//! The figures of the crate against those of the Python programs that MLPerf uses.
+//! Compares the figures of the crate with the figures of the Python programs that MLPerf uses.
 //!
-//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with any folder of that layout in place of the
-//! project's own; either way it says on stderr how much it compared. Of another folder a file may be missing, which is said
-//! too; a folder without any of them fails.
+//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with another folder of the same layout. The test
+//! always reports on stderr how much it compared. Another folder may lack files, which the test reports; a folder without any of the files
+//! fails.
 //!
-//! Sentences need Punkt's tables, which are not part of the project: `PUNKT_DATA` names their folder, and `make accuracy-vectors` fetches
-//! them. Without them the test says what it did not compare.
+//! Sentences need Punkt's tables, which are not part of the project: `PUNKT_DATA` names their folder, and `make accuracy-vectors` downloads
+//! them. Without the tables the test reports what it did not compare.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -43,7 +43,7 @@ fn from_root(path: PathBuf) -> PathBuf {
     if path.exists() { path } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path) }
 }
 
-/// Past the test harness, which keeps what a passing test prints.
+/// Bypasses the test harness, which hides the output of passing tests.
 fn say(text: &str) {
     let mut out = io::stderr().lock();
     writeln!(out, "{text}").unwrap();
@@ -76,7 +76,7 @@ fn json_of(name: &str) -> Option<Value> {
     text_of(name).map(|it| serde_json::from_str(&it).unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// The entries of a list, of which there must be some.
+/// The entries of a list, which must not be empty.
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     let list = value.as_array().unwrap_or_else(|| panic!("{name} is no list"));
     assert!(!list.is_empty(), "{name} is empty");
@@ -106,7 +106,7 @@ fn punkt() -> Option<Punkt> {
     Some(Punkt::read(|name| fs::read(place.join(name))).unwrap_or_else(|error| panic!("{}: {error}", place.display())))
 }
 
-/// Says what cannot be compared without the tables.
+/// Reports what cannot be compared without the tables.
 fn punkt_for(what: &str) -> Option<Punkt> {
     let punkt = punkt();
     if punkt.is_none() {

@@ -1,6 +1,6 @@
-//! Whole runs of the reference scripts: from the accuracy log to the line of the result, with real token ids.
+//! Whole runs of the reference scripts: from the accuracy log to the result line, with real token ids.
 //!
-//! Data sets are pickles, or JSON. Where `expected_rows.json` has what was expected of each row, the run is scored against that too.
+//! Data sets are pickles, or JSON. If `expected_rows.json` contains the expected answers, the run is scored with them as well.
 
 use std::{collections::HashMap, fs, io::BufReader, path::Path};
 
@@ -74,7 +74,7 @@ fn assert_line(outcome: &Outcome, file: &str) {
     say(&format!("{file}: the line of {} answers", outcome.scored));
 }
 
-/// What was expected of each sample, from a file in JSON, or a pickle.
+/// The expected answer to each sample, from a JSON file or a pickle.
 fn rows_of(benchmark: Benchmark, file: &str) -> Option<Vec<Expected>> {
     let columns = Columns::new(benchmark, None);
     let row = |values: [Option<(usize, Value)>; 2]| {
@@ -123,7 +123,7 @@ fn llama3_1_8b() {
     assert_decoded("e2e/llama3.1-8b/decoded.json", &decoder);
 }
 
-/// What does not depend on sentences is the reference's; the rest is missing.
+/// Figures that do not depend on sentences equal the reference's; other figures are missing.
 fn assert_figures_without_tables(outcome: &Outcome, file: &str) {
     let Some(expected) = text_of(file) else { return };
     for value in &outcome.values {
@@ -160,7 +160,7 @@ fn texts_of_tokens_are_those_of_the_python_tokenizers() {
         let mut count = 0;
         for case in all {
             let ids = ids_of(&case["ids"]);
-            // They are those of the tokenizer alone, before the clean-up.
+            // The texts come from the tokenizer alone, before the clean-up.
             let tokenizer = &decoder.tokenizer;
             assert_eq!(tokenizer.decode_all(&ids).unwrap(), string(&case["decoded"]), "{name} {ids:?}");
             assert_eq!(tokenizer.decode(&ids).unwrap(), string(&case["decoded_skip_special"]), "{name} {ids:?}");
@@ -170,7 +170,7 @@ fn texts_of_tokens_are_those_of_the_python_tokenizers() {
     }
 }
 
-/// Scores a run whose data set is a pickle.
+/// Scores a run with a pickle as its data set.
 fn assert_pickled(benchmark: Benchmark, data_set: &str, tokenizer: &str) {
     let name = benchmark.name();
     let file = format!("e2e/{name}/{data_set}.pkl");

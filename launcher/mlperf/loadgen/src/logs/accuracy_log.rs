@@ -1,7 +1,7 @@
-//! Accuracy log: mlperf_log_accuracy.json, an answer a line, in order of completion.
+//! Accuracy log: mlperf_log_accuracy.json, one answer per line, in order of completion.
 //!
-//! For language models the bytes are the ids of the output tokens, each a little-endian 32-bit integer. Writer and reader
-//! hold one answer at a time: a log can have a gigabyte.
+//! For language models the bytes are the ids of the output tokens, each a little-endian 32-bit integer. Writer and reader hold one answer
+//! at a time, because a log can reach a gigabyte.
 
 use std::io::{self, BufRead, Read as _, Write};
 
@@ -13,24 +13,24 @@ const MAX_LINE: u64 = 16 << 20;
 /// The answer to a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccuracyEntry {
-    /// The sequence number of the sample, which goes on over the phases of a test.
+    /// The sequence number of the sample, which continues over the phases of a test.
     pub seq_id: u64,
     /// The sample of the library.
     pub qsl_idx: u64,
     /// The answer.
     pub data: Vec<u8>,
-    /// What came with the first token; with tokens, but not Offline.
+    /// The data of the first token; present with tokens, except in Offline.
     pub token_data: Option<Vec<u8>>,
     /// Output tokens, where they are counted.
     pub token_count: Option<i64>,
 }
 
-/// Token ids as they stand in the log.
+/// Token ids in the format of the log.
 pub fn bytes_of(tokens: &[i32]) -> Vec<u8> {
     tokens.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-/// Writes a log, which is whole after [`Writer::finish`].
+/// Writes a log, which is complete after [`Writer::finish`].
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
     /// Begins a log.
     ///
     /// # Errors
-    /// What `out` says, as in all that follows.
+    /// Errors of `out`; the same applies to the other methods.
     pub fn new(mut out: W) -> io::Result<Writer<W>> {
         out.write_all(b"[")?;
         Ok(Writer { out, entries: 0 })
@@ -93,7 +93,7 @@ impl<W: Write> Writer<W> {
 /// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// As the source says.
+    /// The error of the source.
     #[error("cannot read the accuracy log")]
     Read(#[from] io::Error),
     /// A line that is no answer.
@@ -120,7 +120,7 @@ pub enum ReadError {
     },
 }
 
-/// Reads the answers of a log, one after the other; after an error there are no more.
+/// Reads the answers of a log in sequence. An error ends the sequence.
 pub fn read(input: impl BufRead) -> impl Iterator<Item = Result<AccuracyEntry, ReadError>> {
     let mut reader = Reader { input, line: 0, place: Place::Before };
     std::iter::from_fn(move || {

@@ -1,9 +1,8 @@
-//! Messages: what LoadGen says in its detail log besides figures, word for word.
+//! Messages: LoadGen's texts in its detail log other than figures, word for word.
 
 use std::time::Duration;
 
-/// The most messages of a phase that are kept one by one; further ones are only counted, so that a log stays below some
-/// megabytes whatever the server does.
+/// Maximum messages of a phase that are kept individually. Further messages are only counted, so that a log stays below some megabytes.
 const MOST: usize = 2_000;
 
 /// What happened.
@@ -30,9 +29,9 @@ pub enum Event {
     NoTokens,
     OneToken,
     NegativeTokens,
-    /// Any other error while a phase ran, also those that LoadGen does not know.
+    /// Any other error during a phase, including errors that LoadGen does not have.
     Runtime(String),
-    /// Something to look at.
+    /// A warning.
     Warning(String),
     /// Something to know.
     Note(String),
@@ -59,7 +58,7 @@ impl Event {
         }
     }
 
-    /// Whether it says why no more queries were issued.
+    /// Whether the message explains why no more queries were issued.
     fn is_ending(&self) -> bool {
         matches!(
             self,
@@ -108,7 +107,7 @@ impl Event {
     }
 }
 
-/// What happened when.
+/// An event and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Since the start of the test.
@@ -116,7 +115,7 @@ pub struct Message {
     pub event: Event,
 }
 
-/// The messages of a phase, in order of time. Their number is bounded; their counts are not.
+/// The messages of a phase, in order of time. The number of kept messages is bounded; the counts are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     kept: Vec<Message>,
@@ -125,25 +124,25 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Adds one.
+    /// Adds a message.
     pub fn push(&mut self, at: Duration, event: Event) {
         match event.level() {
             Level::Note => {}
             Level::Warning => self.warnings += 1,
             Level::Error => self.errors += 1,
         }
-        // How a phase ended is told even when a flood came before.
+        // The end of a phase is recorded even after a flood of messages.
         if self.kept.len() < MOST || event.is_ending() {
             self.kept.push(Message { at, event });
         }
     }
 
-    /// Moves all of them to a later time.
+    /// Moves all messages to a later time.
     pub(crate) fn delay(&mut self, by: Duration) {
         self.kept.iter_mut().for_each(|it| it.at += by);
     }
 
-    /// Those that are kept.
+    /// The messages that were kept.
     pub fn kept(&self) -> &[Message] {
         &self.kept
     }

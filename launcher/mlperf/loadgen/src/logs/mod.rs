@@ -1,4 +1,4 @@
-//! Logs: what a test came to, in one value, and LoadGen's files of it: summary, detail log, accuracy log.
+//! Logs: the results of a test in one value, and LoadGen's files made from it: summary, detail log, accuracy log.
 
 pub mod accuracy_log;
 pub mod detail;

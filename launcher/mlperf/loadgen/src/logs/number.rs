@@ -1,7 +1,7 @@
-//! Numbers as C prints them, which is how LoadGen's logs hold them.
+//! Numbers in C's print format, which LoadGen's logs use.
 
-/// `%g`: six significant digits without trailing zeros, in scientific form below 1e-4 and from 1e6 on. What is not finite is
-/// `inf`, `-inf`, `nan` or `-nan`.
+/// `%g`: six significant digits without trailing zeros, in scientific form below 1e-4 and from 1e6 on. Non-finite values are `inf`, `-inf`,
+/// `nan` or `-nan`.
 pub fn general(value: f64) -> String {
     const DIGITS: i32 = 6;
     if !value.is_finite() {
@@ -19,7 +19,7 @@ pub fn general(value: f64) -> String {
     format!("{}e{sign}{:02}", stripped(mantissa), exponent.unsigned_abs())
 }
 
-/// `%g`, but what is not finite as JSON readers take it that know more than the standard: `Infinity`, `-Infinity`, `NaN`.
+/// `%g`, but with non-finite values in the form that extended JSON readers accept: `Infinity`, `-Infinity`, `NaN`.
 pub fn general_json(value: f64) -> String {
     match value {
         _ if value.is_nan() => "NaN".into(),
@@ -29,8 +29,8 @@ pub fn general_json(value: f64) -> String {
     }
 }
 
-/// What a JSON reader finds where the logs hold [`general_json`]: a number of six significant digits, or a string where the
-/// value is not finite.
+/// The value that a JSON reader finds where the logs contain [`general_json`]: a number with six significant digits, or a string for a
+/// non-finite value.
 pub fn rounded(value: f64) -> serde_json::Value {
     let text = general_json(value);
     text.parse().map_or_else(|_| text.into(), serde_json::Value::Number)

@@ -1,5 +1,5 @@
-//! Summary: mlperf_log_summary.txt. Byte for byte LoadGen's, except that a fault of the run's own makes the result INVALID
-//! and stands among the recommendations.
+//! Summary: mlperf_log_summary.txt. Byte for byte the same as LoadGen's, with one exception: the run's own fault makes the result INVALID,
+//! and appears among the recommendations.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ const RULE: &str = "================================================";
 /// Writes the summary of a test. Accuracy phases add nothing to it.
 ///
 /// # Errors
-/// What `out` says.
+/// Errors of `out`.
 pub fn write(log: &TestLog, mut out: impl Write) -> io::Result<()> {
     if let Some(written) = log.judged(|results, validity| body(log, results, validity, &mut out)) {
         written?;
@@ -170,7 +170,7 @@ fn statistics(results: &Results, out: &mut impl Write) -> io::Result<()> {
 
 fn series(out: &mut impl Write, series: &Series, name: &str, of_percentile: &str) -> io::Result<()> {
     for (figure, value) in [("Min", series.min()), ("Max", series.max()), ("Mean", series.mean())] {
-        // The names end in one column.
+        // Aligns the ends of the names.
         let pad = if figure == "Mean" { "" } else { " " };
         writeln!(out, "{figure} {name}{pad}            : {value}")?;
     }

@@ -1,8 +1,8 @@
-//! TEST06: the compliance test of language models. On the accuracy log of a run it checks that the first tokens are those of
-//! the answers, that no answer goes on after its end, and that tokens are counted right. An empty answer, which
-//! passes all of these, fails: a sample that failed has one, and no model is to say nothing.
+//! TEST06: the compliance test of language models. It checks in a run's accuracy log that the first tokens match the answers, that no
+//! answer continues after its end, and that token counts are right. An empty answer would pass all checks, but fails: failed samples have
+//! one, and a model must not be silent.
 //!
-//! The verdict VALID of the run is not asked: such a run has a hundred queries.
+//! The run need not be VALID: such a run has a hundred queries.
 
 use std::io::BufRead;
 
@@ -23,7 +23,7 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// All of them, the usual one first.
+    /// All element types, the usual one first.
     pub const ALL: [ElementType; 4] =
         [ElementType::Int32, ElementType::Int64, ElementType::Int16, ElementType::Float32];
 }
@@ -33,9 +33,9 @@ impl ElementType {
 pub struct Test06 {
     /// Answers that were looked at.
     pub answers: u64,
-    /// `None` Offline, where there are no first tokens.
+    /// `None` in Offline, which has no first tokens.
     pub first_token: Option<Check>,
-    /// At most one end-of-sequence token stands at the end.
+    /// At most one end-of-sequence token, at the end.
     pub end: Check,
     /// `token_count` is the number of tokens.
     pub length: Check,
@@ -84,7 +84,7 @@ impl Test06 {
             let entry = entry?;
             answers += 1;
             answered.note(!entry.data.is_empty(), &entry);
-            // Bytes that are no whole tokens are tokens of no answer: no check passes on them.
+            // Bytes that are not whole tokens are not a valid answer: no check passes on them.
             let tokens = elements.tokens(&entry.data);
             let first = entry.token_data.as_ref().and_then(|it| elements.tokens(it));
             let both = tokens.as_ref().zip(first.as_ref());
@@ -97,14 +97,13 @@ impl Test06 {
         Ok(Test06 { answers, first_token: (!offline).then_some(first_token), end, length, answered })
     }
 
-    /// All checks pass, on one answer at least.
+    /// Whether all checks pass, on at least one answer.
     pub fn passes(&self) -> bool {
         let first = self.first_token.as_ref().is_none_or(Check::passes);
         self.answers > 0 && first && [&self.end, &self.length, &self.answered].into_iter().all(Check::passes)
     }
 
-    /// The text of verify_accuracy.txt. Its last line tells whether the test is passed; where it is not, lines before it
-    /// say what fails.
+    /// The text of verify_accuracy.txt. Its last line reports whether the test passed; if it failed, the lines before name the failures.
     pub fn text(&self) -> String {
         let word = |check: &Check| if check.passes() { "True" } else { "False" };
         let mut text = format!(
@@ -134,7 +133,7 @@ impl Test06 {
 }
 
 impl ElementType {
-    /// Token ids; `None` where the last one is not whole.
+    /// Token ids; `None` if the last one is incomplete.
     fn tokens(self, bytes: &[u8]) -> Option<Vec<i64>> {
         match self {
             ElementType::Int64 => elements(bytes, i64::from_le_bytes),

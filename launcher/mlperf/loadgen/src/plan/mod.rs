@@ -1,5 +1,5 @@
-//! The plan of a workload's LoadGen tests: what each phase will issue, how long that takes, and what a VALID result needs;
-//! known before a request is sent. `text.rs` prints it.
+//! The plan of a workload's LoadGen tests: what each phase will issue, its duration, and the needs of a VALID result; all known before the
+//! first request. `text.rs` prints it.
 
 mod text;
 
@@ -28,17 +28,17 @@ pub struct Plan {
     round: String,
     sut_name: String,
     qsl: Qsl,
-    /// The most requests under way at once in an open scenario.
+    /// Maximum concurrency in an open scenario.
     max_concurrency: Option<u32>,
     batch_size: Option<u32>,
-    /// The rates of the settings are found anew before the tests.
+    /// If set, the rates in the settings are determined before the tests.
     auto_qps: Option<AutoQps>,
     tests: Vec<TestPlan>,
 }
 
 impl Plan {
-    /// What is wrong with the deadline of a run in which the phases, one after the other, take longer as expected. Of a rate
-    /// that is yet to be found nobody knows how long it takes.
+    /// Why the deadline is too early: the expected durations of all phases exceed it in total. `None` also if a rate is yet to be
+    /// found, because the durations are then unknown.
     pub fn past(&self, deadline: Duration) -> Option<String> {
         let phases = self.tests.iter().flat_map(|it| &it.phases);
         let expected: f64 = phases.map(|it| it.expected.seconds).sum();
@@ -59,7 +59,7 @@ struct TestPlan {
     phases: Vec<PhasePlan>,
 }
 
-/// One phase. Of a search for the peak: its first trial, at the requested rate.
+/// One phase. For a peak search: its first trial, at the requested rate.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -69,7 +69,7 @@ struct PhasePlan {
     first_sample: u64,
     /// Samples that are loaded, without the padding of MultiStream.
     loaded_samples: usize,
-    /// What is made before the phase; SingleStream and MultiStream issue fewer.
+    /// Queries generated before the phase; SingleStream and MultiStream issue fewer.
     queries: usize,
     samples: usize,
     samples_per_query: usize,
@@ -82,7 +82,7 @@ struct PhasePlan {
     first_queries: Option<FirstQueries>,
 }
 
-/// What a phase is expected to come to.
+/// The expected size and duration of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Expected {
@@ -92,11 +92,11 @@ struct Expected {
     basis: Basis,
 }
 
-/// What an expectation rests on.
+/// The basis of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Basis {
-    /// The times at which the queries are due.
+    /// The due times of the queries.
     Schedule,
     /// The target rate, if the system reaches just that.
     TargetQps,
@@ -104,7 +104,7 @@ enum Basis {
     ExpectedLatency,
 }
 
-/// What early stopping needs.
+/// The needs of early stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Needed {
@@ -231,7 +231,7 @@ fn plan_phase(
     })
 }
 
-/// How many queries a phase comes to and how long they take. `measured`: it is a performance phase, which ends by its limits.
+/// The expected number of queries, and their duration. `measured`: it is a performance phase, which ends by its limits.
 fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, measured: bool) -> Expected {
     let latency = 1.0 / effective.target_qps;
     let longest = if measured && effective.max_duration_ms > 0 {
@@ -254,7 +254,7 @@ fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, 
             Expected { queries: all, seconds: queries.sample_count() as f64 * latency, basis: Basis::TargetQps }
         }
         Scenario::SingleStream | Scenario::MultiStream => {
-            // The last one is issued when the duration is over.
+            // The last query is issued once the duration is over.
             let issued_until = |seconds: f64| ((seconds / latency).ceil() as usize).saturating_add(1);
             let target = Duration::from_millis(effective.target_duration_ms).as_secs_f64();
             let least = usize::try_from(effective.min_query_count).unwrap_or(usize::MAX);
@@ -266,7 +266,7 @@ fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, 
     }
 }
 
-/// What early stopping needs in a performance phase of so many queries.
+/// The needs of early stopping in a performance phase with this number of queries.
 fn needed(settings: &Settings, effective: &Effective, queries: u64) -> Result<Option<Needed>, EarlyStoppingError> {
     let percentile = effective.target_latency_percentile;
     let (least_queries, budget) = match settings.scenario {
@@ -284,8 +284,8 @@ fn needed(settings: &Settings, effective: &Effective, queries: u64) -> Result<Op
     Ok(Some(Needed { percentile, least_queries, budget: budget.filter(|_| queries >= least_queries) }))
 }
 
-/// A workload with one Server test of at least so many queries in whole passes over the samples of Llama-3.1-8B: a yardstick
-/// for how long planning takes.
+/// A workload with one Server test of at least this many queries, in whole passes over the samples of Llama-3.1-8B: a benchmark for the
+/// planning time.
 pub fn yardstick(queries: u64) -> LoadGen {
     const SAMPLES: u64 = 13_368;
     let settings = Settings {

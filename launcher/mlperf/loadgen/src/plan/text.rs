@@ -13,7 +13,7 @@ use workload_profiles::{
 
 use super::{Basis, Expected, FirstQueries, Needed, PhasePlan, Plan, TestPlan};
 
-/// The most samples of a query that are printed; JSON has all.
+/// Maximum samples of a query that are printed; JSON has all.
 const MAX_SAMPLES: usize = 16;
 
 impl fmt::Display for Plan {
@@ -67,7 +67,7 @@ fn found(auto: &AutoQps) -> String {
     format!("The target rate {how}; what follows is for the rate in the settings.")
 }
 
-/// The settings that matter to the scenario, under LoadGen's names: as requested, and what they come to where that differs.
+/// The settings that matter to the scenario, under LoadGen's names: the requested value, and the effective value if it differs.
 fn settings_of(test: &TestPlan) -> Vec<(String, String)> {
     let (of, it) = (&test.requested, &test.effective);
     let mut rows = Vec::new();

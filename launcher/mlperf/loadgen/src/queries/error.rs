@@ -5,7 +5,7 @@ use workload_profiles::{
     workload::MAX_REQUESTS,
 };
 
-/// Why a phase cannot be planned: LoadGen would loop for ever, run out of memory, or do what nobody can predict.
+/// Why a phase cannot be planned: LoadGen would loop forever, run out of memory, or behave unpredictably.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// A setting that no queries can be made of.
@@ -28,7 +28,7 @@ pub enum QueryError {
         /// What to do.
         remedy: &'static str,
     },
-    /// The time of a query cannot be told.
+    /// The time of a query cannot be computed.
     #[error("{setting} is {found}, so that a query would be due after more than 292 years; {remedy}")]
     TooLate {
         /// Under LoadGen's name.
@@ -49,7 +49,7 @@ pub enum QueryError {
     /// There is no such phase.
     #[error("there is no accuracy set {set}, counted from 0; the test has {sets}")]
     NoSet {
-        /// Which was asked for.
+        /// The requested set.
         set: u64,
         /// How many there are.
         sets: u64,
@@ -67,7 +67,7 @@ fn too_many(setting: &'static str, found: impl ToString, remedy: &'static str) -
 const LATENCY: &str = "set target_latency to about the latency that a query will have";
 const RATE: &str = "set target_qps to about the rate that the system will reach";
 
-/// The setting that says how fast queries follow each other, its value, and its remedy.
+/// The setting that determines the rate of queries, its value, and the remedy.
 fn pace(settings: &Settings, effective: &Effective) -> (&'static str, String, &'static str) {
     match settings.scenario {
         Scenario::SingleStream => {
@@ -81,7 +81,7 @@ fn pace(settings: &Settings, effective: &Effective) -> (&'static str, String, &'
     }
 }
 
-/// What a test's settings must be, whichever phase it is.
+/// Checks the settings of a test, for every phase.
 pub(super) fn check(settings: &Settings, effective: &Effective, qsl: &Qsl) -> Result<(), QueryError> {
     if qsl.total_sample_count == 0 {
         return Err(value("total_sample_count", 0, "give a data set with at least one sample"));
@@ -140,7 +140,7 @@ pub(super) fn too_many_at_least(settings: &Settings, effective: &Effective) -> Q
     }
 }
 
-/// So many are due at this pace.
+/// The error for a pace at which too many queries are due.
 pub(super) fn too_many_at_pace(settings: &Settings, effective: &Effective) -> QueryError {
     let (setting, found, _) = pace(settings, effective);
     let found = format!("{found} and min_duration_ms {}", settings.min_duration_ms);

@@ -1,4 +1,4 @@
-//! The queries of one phase: the draws in LoadGen's order, whether they are used or not.
+//! The queries of one phase: all draws happen in LoadGen's order, whether they are used or not.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use workload_profiles::{
 use super::{Due, QueryError, error};
 use crate::queries::{random::Mt19937, samples::SampleSet};
 
-/// What one phase issues.
+/// The queries of one phase.
 pub(super) struct Generated {
     pub queries: usize,
     pub samples_per_query: usize,
@@ -20,26 +20,26 @@ pub(super) struct Generated {
     pub end: Duration,
 }
 
-/// What is fixed before the first query.
+/// The values that are fixed before the first query.
 struct Frame<'a> {
     settings: &'a Settings,
     effective: &'a Effective,
     set: &'a SampleSet,
     accuracy: bool,
-    /// Queries are made until one is due at this time or later, in nanoseconds.
+    /// Queries are generated until one is due at or after this time, in nanoseconds.
     until: u64,
     least: u64,
     samples_per_query: u64,
     random: Mt19937,
     /// Places of an accuracy phase, each once.
     once: std::vec::IntoIter<u32>,
-    /// Places of a phase of unique samples.
+    /// Positions in a phase of unique samples.
     unique: Vec<u32>,
-    /// Places of an equal issue: whole passes.
+    /// Positions in an equal issue: whole passes.
     passes: Vec<u32>,
 }
 
-/// The queries of a phase over a set; `accuracy`: of an accuracy phase.
+/// The queries of a phase over a set. `accuracy`: it is an accuracy phase.
 pub(super) fn generate(
     settings: &Settings,
     effective: &Effective,
@@ -118,7 +118,7 @@ impl<'a> Frame<'a> {
         let server = scenario == Scenario::Server;
         let grows = settings.sample_concatenate_permutation && scenario != Scenario::Offline;
         let mut schedule = Mt19937::new(settings.schedule_rng_seed);
-        // LoadGen multiplies the reciprocal, which rounds otherwise than a division.
+        // LoadGen multiplies the reciprocal, which rounds differently from a division.
         let period = ((1.0 / effective.target_qps) * 1e9) as u64;
         self.check_length(if server { 1e9 / effective.target_qps } else { period as f64 })?;
         let mut times = Vec::new();
@@ -154,7 +154,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Refuses without a draw what is far above the bound; what is near it shows when it is made. `gap`: in nanoseconds.
+    /// Refuses, before any draw, lengths far above the bound. Lengths near the bound are detected during generation. `gap`: in nanoseconds.
     fn check_length(&self, gap: f64) -> Result<(), QueryError> {
         let samples = self.until as f64 / gap * self.samples_per_query as f64;
         if samples > 1.01 * MAX_REQUESTS as f64 {
@@ -189,7 +189,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The place in the set at which a query begins.
+    /// The position in the set at which a query begins.
     fn place(&mut self, number: usize) -> usize {
         let drawn = if self.settings.performance_issue_unique {
             self.unique[number]
@@ -207,7 +207,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Whole passes over a set in orders of their own, for at least so many queries. They are drawn whether they are kept or not.
+/// Whole passes over a set, each in a new order, for at least this many queries. The draws happen even if the orders are not kept.
 fn passes(random: &mut Mt19937, length: u64, least: u64, keep: bool) -> Vec<u32> {
     let mut order: Vec<u32> = (0..length as u32).collect();
     let mut all = Vec::new();

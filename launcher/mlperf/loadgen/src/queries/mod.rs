@@ -1,5 +1,5 @@
-//! Queries: which samples are issued in which order at which times. All of it is fixed before a phase begins; a run may issue
-//! fewer of them, as SingleStream and MultiStream mostly do.
+//! Queries: which samples are issued in which order at which times. All of it is fixed before a phase begins. A run may issue fewer
+//! queries, as SingleStream and MultiStream mostly do.
 
 mod error;
 mod generate;
@@ -20,14 +20,14 @@ use generate::{Generated, generate};
 use random::Mt19937;
 use samples::{AccuracySets, SampleSet};
 
-/// Makes the queries of one test, phase after phase: sequence numbers go on through all of them, and so do the draws of which
-/// responses are logged.
+/// Generates the queries of one test, phase by phase. Sequence numbers continue through all phases, and so do the draws that select logged
+/// responses.
 pub struct QueryGenerator {
     settings: Settings,
     qsl: Qsl,
     effective: Effective,
     accuracy: Option<AccuracySets>,
-    /// Gives each sample of the test a number in [0, 1), whatever the seeds are. It is never seeded anew.
+    /// Draws a number in [0, 1) for each sample of the test, independent of the seeds. It is never reseeded.
     log_values: Mt19937,
     next_query: u64,
     next_sample: u64,
@@ -52,12 +52,12 @@ impl QueryGenerator {
         })
     }
 
-    /// What the test runs by.
+    /// The effective settings of the test.
     pub fn effective(&self) -> &Effective {
         &self.effective
     }
 
-    /// The queries of the next phase. Phases are asked for in the order in which they run.
+    /// The queries of the next phase. Phases must be requested in the order in which they run.
     ///
     /// # Errors
     /// Settings for which there would be no queries, too many, or some that nobody can predict.
@@ -74,8 +74,7 @@ impl QueryGenerator {
         }
     }
 
-    /// The queries of a trial in the search for a peak: a performance phase of the Server scenario at another rate, in queries
-    /// a second.
+    /// The queries of a trial in the search for a peak: a Server performance phase at another rate, in queries per second.
     ///
     /// # Errors
     /// As [`Self::phase`]; a rate that is not above 0 and finite.
@@ -114,7 +113,7 @@ impl QueryGenerator {
     }
 }
 
-/// Which share of the responses of a performance phase goes to the accuracy log; above 1 all of them.
+/// The share of responses in a performance phase that go to the accuracy log; above 1: all.
 fn logged_share(settings: &Settings, effective: &Effective) -> f64 {
     let target = settings.accuracy_log_sampling_target;
     if target == 0 {
@@ -128,17 +127,17 @@ fn logged_share(settings: &Settings, effective: &Effective) -> f64 {
 /// When the queries of a phase are due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Due {
-    /// Evenly, so many nanoseconds apart.
+    /// Evenly spaced, by this number of nanoseconds.
     Every(u64),
     /// At these nanoseconds.
     At(Vec<u64>),
 }
 
-/// The queries of one phase. Queries and samples are named by their places in it, from 0; behind the last there is nothing to
-/// issue or log. A Server query takes 13 bytes.
+/// The queries of one phase. Queries and samples are numbered by their position in it, from 0; beyond the last there is nothing to issue or
+/// log. A Server query takes 13 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseQueries {
-    /// What is loaded.
+    /// The samples to load.
     pub set: SampleSet,
     /// Of every query, after all padding.
     pub samples_per_query: usize,
@@ -160,7 +159,7 @@ impl PhaseQueries {
         self.queries
     }
 
-    /// Whether there is none, which a generator refuses.
+    /// Whether there are no queries, which a generator refuses.
     pub fn is_empty(&self) -> bool {
         self.queries == 0
     }
@@ -188,7 +187,7 @@ impl PhaseQueries {
         self.samples.get(begin..begin.saturating_add(self.samples_per_query)).unwrap_or(&[])
     }
 
-    /// A sample by its place in the phase, as its place in the data set; `None` behind the last one.
+    /// A sample by its position in the phase, as its position in the data set; `None` beyond the last one.
     pub fn sample(&self, sample: usize) -> Option<u32> {
         self.samples.get(sample).copied()
     }
@@ -198,7 +197,7 @@ impl PhaseQueries {
         sample / self.samples_per_query.max(1)
     }
 
-    /// Whether the response to a sample goes to the accuracy log: all do in an accuracy phase.
+    /// Whether the response to a sample goes to the accuracy log; in an accuracy phase all responses do.
     pub fn is_logged(&self, sample: usize) -> bool {
         self.logged.get(sample).copied().unwrap_or(false)
     }

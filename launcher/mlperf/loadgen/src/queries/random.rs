@@ -1,7 +1,7 @@
-//! The randomness of LoadGen: MT19937, and what LoadGen's builds draw from it. Every function takes exactly as many outputs
-//! as theirs, so that what is drawn afterwards agrees too.
+//! LoadGen's randomness: MT19937, and the distributions of LoadGen's builds. Every function consumes exactly as many outputs as in LoadGen,
+//! so that later draws agree too.
 //!
-//! This is what GCC 11 and newer make of LoadGen on Linux, as in the official wheels; other C++ libraries draw other numbers.
+//! This matches LoadGen built with GCC 11 and newer on Linux, as in the official wheels; other C++ libraries draw other numbers.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const MATRIX: u32 = 0x9908_b0df;
 const UPPER: u32 = 0x8000_0000;
 const MAX: u64 = u32::MAX as u64;
 const TWO_POW_32: f64 = 4_294_967_296.0;
-/// Double below 1 that nothing lies between.
+/// The largest double below 1.
 const BELOW_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
 
 /// The 32-bit Mersenne Twister.
@@ -22,7 +22,7 @@ pub struct Mt19937 {
 }
 
 impl Mt19937 {
-    /// The seed of a generator that is given none.
+    /// The default seed of a generator.
     pub const DEFAULT_SEED: u64 = 5489;
 
     /// Only the lower 32 bits of the seed count: seeds that agree in them draw the same.
@@ -67,7 +67,7 @@ impl Mt19937 {
         if drawn >= 1.0 { BELOW_ONE } else { drawn }
     }
 
-    /// A whole number in 0..=most: Lemire's method up to 32 bits.
+    /// An integer in 0..=most: Lemire's method up to 32 bits.
     pub fn uniform(&mut self, most: u64) -> u64 {
         if most < MAX {
             return self.below(most + 1);
@@ -84,7 +84,7 @@ impl Mt19937 {
         }
     }
 
-    /// A number below `count`, which is in 1..2^32.
+    /// An integer below `count`, which must be in 1..2^32.
     fn below(&mut self, count: u64) -> u64 {
         let mut product = u64::from(self.next_u32()) * count;
         if product & MAX < count {
@@ -97,7 +97,7 @@ impl Mt19937 {
         product >> 32
     }
 
-    /// Puts the elements into a random order. Up to 65535 of them two swaps share one draw.
+    /// Shuffles the elements. Up to 65535 elements, two swaps share one draw.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         let length = elements.len() as u64;
         // Lengths are of memory, and places below them fit.
@@ -125,8 +125,8 @@ impl Mt19937 {
         }
     }
 
-    /// The gap before the next query of a Poisson process of `rate` queries a second, in whole nanoseconds. The longest one
-    /// lasts 37 seconds at rate 1; what no `Duration` of 64 bits holds is the largest that one does.
+    /// The gap before the next query of a Poisson process with `rate` queries per second, in whole nanoseconds. The longest gap is 37 seconds
+    /// at rate 1. A gap beyond 64 bits becomes the largest `Duration` of 64 bits.
     pub fn exponential(&mut self, rate: f64) -> Duration {
         let seconds = -(1.0 - self.canonical()).ln() / rate;
         Duration::from_nanos((seconds * 1e9) as u64)
@@ -143,7 +143,7 @@ mod tests {
     fn outputs_are_those_of_the_published_generator() {
         let mut random = Mt19937::new(Mt19937::DEFAULT_SEED);
         assert_eq!(random.next_u32(), 3_499_211_612);
-        // What the C++ standard demands of std::mt19937.
+        // The C++ standard requires this of std::mt19937.
         assert_eq!((1..10_000).map(|_| random.next_u32()).last(), Some(4_123_659_995));
     }
 

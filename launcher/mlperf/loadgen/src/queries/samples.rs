@@ -20,7 +20,7 @@ impl SampleSet {
         self.indices.get(..self.end).unwrap_or(&self.indices)
     }
 
-    /// A set with its padding, of which entry k is a copy of entry k: a short set goes on with what was padded before.
+    /// A set with its padding. Padding entry k is a copy of entry k: a short set continues with entries that are padding themselves.
     fn new(samples: &[u32], padding: usize) -> Self {
         let mut indices = Vec::with_capacity(samples.len() + padding);
         indices.extend_from_slice(samples);
@@ -33,13 +33,13 @@ impl SampleSet {
     }
 }
 
-/// The one set of performance phases and of trials. The counts have to fit memory: the generator of queries sees to that.
+/// The single set of performance phases and of trials. The counts have to fit into memory, which the query generator checks.
 pub(crate) fn performance_set(settings: &Settings, effective: &Effective, qsl: &Qsl) -> SampleSet {
     let order = order(settings, effective.performance_sample_count, qsl);
     SampleSet::new(&order, padding(settings, effective))
 }
 
-/// The sets of accuracy phases, one after the other.
+/// The sets of accuracy phases, in sequence.
 #[derive(Clone, Debug)]
 pub(crate) struct AccuracySets {
     order: Vec<u32>,
@@ -47,7 +47,7 @@ pub(crate) struct AccuracySets {
     padding: usize,
 }
 
-/// All samples that an accuracy test goes through, in sets of as many as can be loaded at once.
+/// All samples of an accuracy test, in sets of as many as can be loaded at the same time.
 pub(crate) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qsl) -> AccuracySets {
     AccuracySets {
         order: order(settings, effective.accuracy_sample_count, qsl),
@@ -57,7 +57,7 @@ pub(crate) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qs
 }
 
 impl AccuracySets {
-    /// A set by its place; `None` behind the last.
+    /// A set by its position; `None` beyond the last.
     pub fn get(&self, place: u64) -> Option<SampleSet> {
         let samples = self.order.chunks(self.size).nth(usize::try_from(place).ok()?)?;
         Some(SampleSet::new(samples, self.padding))

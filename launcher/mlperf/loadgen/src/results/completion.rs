@@ -1,4 +1,4 @@
-//! A completed sample: what it adds to the figures, by LoadGen's rules.
+//! A completed sample: its contribution to the figures, by LoadGen's rules.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub struct CompletedSample {
 }
 
 impl CompletedSample {
-    /// The sample that a request was; `None` if the request failed. LoadGen counts from the scheduled time to the end of the answer.
+    /// The sample of a request; `None` if the request failed. LoadGen counts from the scheduled time to the end of the answer.
     pub fn from_record(record: &RequestRecord) -> Option<CompletedSample> {
         record.outcome.is_complete().then(|| CompletedSample {
             latency_ns: nanos(record.ended.saturating_sub(record.scheduled)),
@@ -28,8 +28,8 @@ impl CompletedSample {
         counted_tokens(self.output_tokens)
     }
 
-    /// Time per output token after the first, in nanoseconds. Negative with fewer than two tokens, as in LoadGen: no token is
-    /// counted then, and the divisor is -1. Not used in Offline, which has no first token.
+    /// Time per output token after the first, in nanoseconds. Negative with fewer than two tokens, as in LoadGen: no token is counted then, and
+    /// the divisor is -1. Not used in Offline, which has no first token.
     pub fn per_token_ns(&self) -> i64 {
         let after_first = self.latency_ns.saturating_sub(self.first_token_ns.unwrap_or_default());
         after_first.saturating_div(self.counted_tokens() - 1)

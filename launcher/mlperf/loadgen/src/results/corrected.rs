@@ -4,11 +4,11 @@ use workload_profiles::loadgen::Scenario;
 
 use crate::results::{Results, early_stopping_outcome::EarlyStoppingOutcome, validity};
 
-/// Figures beside those of the logs. A rate is absent where nothing was measured.
+/// Figures in addition to the logs. A rate is absent if nothing was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CorrectedResults {
-    /// Samples per second until the latest completion. LoadGen's Server figure ends with the completion of the query that was
-    /// issued last, and so is too high when an earlier one took longer.
+    /// Samples per second until the latest completion. LoadGen's Server figure ends with the completion of the last issued query, and is too
+    /// high if an earlier query took longer.
     pub samples_per_second: Option<f64>,
     /// Tokens per second, likewise.
     pub tokens_per_second: Option<f64>,
@@ -21,12 +21,12 @@ pub struct CorrectedResults {
     pub ttft: Option<EarlyStoppingOutcome>,
     /// Early stopping on times per output token; with tokens only.
     pub tpot: Option<EarlyStoppingOutcome>,
-    /// Samples with fewer than two tokens. LoadGen counts them as none and takes their time per output token for negative.
+    /// Samples with fewer than two tokens. LoadGen counts no tokens for them, and a negative time per output token.
     pub too_few_tokens: u64,
 }
 
 impl CorrectedResults {
-    /// The figures of a phase of which the latest completion was so many seconds after its start.
+    /// The figures of a phase with its latest completion at this many seconds after its start.
     pub fn new(results: &Results, lasted_s: f64) -> CorrectedResults {
         let settings = results.settings;
         let rate = |amount: f64, seconds: f64| Some(amount / seconds).filter(|it| it.is_finite() && *it > 0.0);

@@ -1,21 +1,21 @@
-//! Early stopping: how many queries have to be within a limit so that, with some of them above it, the percentile of the
-//! system is within it at the asked confidence.
+//! Early stopping: how many queries have to be within a limit, given the number of queries above it, so that the system's percentile is
+//! within the limit at the requested confidence.
 
-/// What a binomial test needs: the least number of queries within the limit for each number of queries above it.
+/// The requirements of a binomial test: the minimum number of queries within the limit for each number of queries above it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStopping {
     /// The percentile less the tolerance, in (0, 1).
     share: f64,
-    /// The most that chance may have, in (0, 1).
+    /// Maximum error probability, in (0, 1).
     alpha: f64,
-    /// Needed within the limit with none above it.
+    /// Minimum within the limit if none is above it.
     alone: u64,
 }
 
-/// Why there is no such test.
+/// Why no such test exists.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum EarlyStoppingError {
-    /// There is no number of queries that would do, or none is needed.
+    /// No number of queries would be enough, or none is needed.
     #[error(
         "target_latency_percentile is {percentile} less a tolerance of {tolerance}; set a share between 0 and 1, \
          such as 0.99"
@@ -38,7 +38,7 @@ pub enum EarlyStoppingError {
 pub const CONFIDENCE: f64 = 0.99;
 
 impl EarlyStopping {
-    /// The test that LoadGen makes at a target percentile, which is a share: no tolerance, 99 % confidence.
+    /// LoadGen's test at a target percentile, which is a share: no tolerance, 99 % confidence.
     ///
     /// # Errors
     /// A percentile that is not between 0 and 1.
@@ -46,7 +46,7 @@ impl EarlyStopping {
         EarlyStopping::new(percentile, 0.0, CONFIDENCE)
     }
 
-    /// A test with a tolerance, which is taken off the percentile, and a confidence. All are shares.
+    /// A test with a tolerance, which is subtracted from the percentile, and a confidence. All are shares.
     ///
     /// # Errors
     /// A percentile or confidence that is not between 0 and 1.
@@ -66,7 +66,7 @@ impl EarlyStopping {
     /// H(t): the least number of queries within the limit that make up for `above` queries above it.
     pub fn within(&self, above: u64) -> u64 {
         let odds_to_one = self.share / (1.0 - self.share);
-        // LoadGen looks between these.
+        // LoadGen searches between these.
         let mut least = ((above as f64 * odds_to_one) as u64).saturating_add(self.alone);
         let mut most = above.saturating_mul(self.alone).saturating_add(self.alone).saturating_add(1);
         while least < most {
@@ -80,17 +80,17 @@ impl EarlyStopping {
         least
     }
 
-    /// The least number of queries, of which `above` are above the limit, that pass.
+    /// The minimum number of queries that pass, if `above` of them are above the limit.
     pub fn queries(&self, above: u64) -> u64 {
         self.within(above).saturating_add(above)
     }
 
-    /// The most of `queries` queries that may be above the limit; `None` where they are too few even with none above it.
+    /// How many of `queries` queries may be above the limit; `None` if they are too few even with none above it.
     pub fn budget(&self, queries: u64) -> Option<u64> {
         if queries < self.queries(0) {
             return None;
         }
-        // More are needed for each further one above it, so that the last that passes is found by halving.
+        // Each further query above the limit requires more queries, so bisection finds the last number that passes.
         let (mut passes, mut fails) = (0, queries);
         while fails - passes > 1 {
             let middle = passes + (fails - passes) / 2;
@@ -103,8 +103,8 @@ impl EarlyStopping {
         Some(passes)
     }
 
-    /// For an estimate of the percentile: how many of `queries` queries, the slowest, are set aside, so that the estimate is
-    /// the `queries - budget`th in ascending order, from 0; `None` where they are fewer than [`Self::least_for_estimate`].
+    /// For an estimate of the percentile: how many of the slowest of `queries` queries are set aside. The estimate is then element `queries -
+    /// budget` in ascending order, from 0. `None` if there are fewer queries than [`Self::least_for_estimate`].
     pub fn estimate_budget(&self, queries: u64) -> Option<u64> {
         self.budget(queries).filter(|above| *above >= 1)
     }

@@ -1,4 +1,4 @@
-//! EarlyStoppingOutcome: what early stopping says of a phase, in LoadGen's words.
+//! EarlyStoppingOutcome: the result of early stopping for a phase, in LoadGen's words.
 //!
 //! The Server scenario counts what is over a limit. SingleStream and MultiStream have no limit: they estimate, from enough
 //! queries, a latency that the percentile is below with 99 % confidence. Offline has no early stopping.
@@ -18,7 +18,7 @@ pub struct EarlyStoppingOutcome {
     pub met: bool,
     /// Some lines, without an end of line after the last.
     pub text: String,
-    /// The estimate at the target percentile, where there is one.
+    /// The estimate at the target percentile, if there is one.
     pub estimate: Option<i64>,
     /// The estimate at the 99th percentile; SingleStream only.
     pub estimate_99: Option<i64>,
@@ -91,7 +91,7 @@ impl EarlyStoppingOutcome {
     }
 }
 
-/// A percentile that nothing proves is never met; the text says why.
+/// A percentile that cannot be proved is never met; the text contains the reason.
 fn test(percentile: f64) -> Result<EarlyStopping, EarlyStoppingOutcome> {
     EarlyStopping::at(percentile)
         .map_err(|error| EarlyStoppingOutcome { text: format!(" * {error}"), ..EarlyStoppingOutcome::default() })

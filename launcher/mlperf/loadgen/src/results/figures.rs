@@ -26,7 +26,7 @@ pub struct Figure {
 pub enum FigureValue {
     Count(u64),
     Signed(i64),
-    /// Logs and reports hold it with six significant digits.
+    /// Logs and reports contain it with six significant digits.
     Real(f64),
     Flag(bool),
     Text(String),
@@ -44,7 +44,7 @@ impl From<&FigureValue> for Value {
     }
 }
 
-/// All figures of a performance phase and of its judgement, in the order of the detail log.
+/// All figures of a performance phase and of its verdict, in the order of the detail log.
 pub fn figures(results: &Results, validity: &Validity) -> Vec<Figure> {
     let mut figures = Figures(Vec::new());
     judgement(results, validity, &mut figures);

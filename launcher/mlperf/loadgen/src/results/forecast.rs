@@ -1,7 +1,7 @@
 //! Forecast of the verdict on a performance phase, from what has completed so far. The progress of a run shows it.
 //!
-//! [`Forecast::Lost`] is certain, because the number of queries over a limit never decreases. All else assumes that the phase
-//! continues as it did so far.
+//! [`Forecast::Lost`] is certain, because the number of queries over a limit never decreases. All other forecasts assume that the phase
+//! continues as before.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::results::{early_stopping::EarlyStopping, percentile_place};
 /// The state of a phase that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoFar {
-    /// Queries that were generated; Offline the samples of its one query.
+    /// Generated queries; in Offline the samples of its only query.
     pub planned: u64,
     /// Of these, complete.
     pub completed: u64,
@@ -77,7 +77,7 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
         let why = format!("{planned} queries are too few for early stopping, which needs {}", test.queries(0));
         return PhaseForecast { forecast: Forecast::Lost(why), more };
     };
-    // The value in the place of the percentile is within the limit when no more than those behind it are over.
+    // The value at the percentile's position is within the limit if at most the values after that position exceed the limit.
     let place = percentile_place(planned, effective.target_latency_percentile);
     let allowed = budget.min(planned.saturating_sub(1).saturating_sub(place));
     let of = |over: u64| format!("{over} of {planned} queries over the limit, where {allowed} may be");
@@ -92,7 +92,7 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
     PhaseForecast { forecast, more }
 }
 
-/// SingleStream and MultiStream, which end when there are enough queries for long enough.
+/// SingleStream and MultiStream, which end after enough queries and enough time.
 fn streams(effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> PhaseForecast {
     let least = test.least_for_estimate();
     let needed = least.max(effective.min_query_count);

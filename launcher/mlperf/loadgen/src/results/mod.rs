@@ -1,8 +1,8 @@
-//! Results: what LoadGen computes from what a performance phase measured.
+//! Results: the figures that LoadGen computes from the measurements of a performance phase.
 //!
-//! Compatible with LoadGen, down to what a careful reader would take for mistakes: the rates of the Server scenario divide
-//! by the completion of the query that was issued last, which need not be the last completion. The values without such
-//! quirks are [`corrected`]'s. Each series is sorted once; a figure is then a look-up.
+//! Compatible with LoadGen, including what a careful reader would consider mistakes: the rates of the Server scenario are divided by the
+//! completion time of the last issued query, which need not be the last completion. [`corrected`] computes the values without such quirks.
+//! Each series is sorted once; each figure is then a look-up.
 
 pub mod completion;
 pub mod corrected;
@@ -18,9 +18,9 @@ use workload_profiles::loadgen::{Effective, Scenario, Settings};
 /// The percentiles of the logs.
 pub const PERCENTILES: [f64; 6] = [0.50, 0.90, 0.95, 0.97, 0.99, 0.999];
 
-/// What a performance phase measured. Latencies are in nanoseconds, in order of the samples' sequence numbers.
+/// The measurements of a performance phase. Latencies are in nanoseconds, in order of the samples' sequence numbers.
 ///
-/// Of a failed sample there is no latency: the lists hold those that were completed.
+/// A failed sample has no latency: the lists contain completed samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PhaseResult {
@@ -46,7 +46,7 @@ pub struct PhaseResult {
     pub final_query_all_samples_done_time_s: f64,
 }
 
-/// Many values of one kind.
+/// Values of the same kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     ascending: Vec<i64>,
@@ -71,7 +71,7 @@ impl Series {
         self.sum
     }
 
-    /// The smallest; 0 of none, as all figures here.
+    /// The smallest value; 0 for an empty series, as for all figures here.
     pub fn min(&self) -> i64 {
         self.ascending.first().copied().unwrap_or_default()
     }
@@ -110,10 +110,10 @@ pub(crate) fn percentile_place(count: u64, percentile: f64) -> u64 {
     (count as f64 * percentile) as u64
 }
 
-/// The figures of a performance phase, and what they are judged by.
+/// The figures of a performance phase, and the settings that they are checked against.
 #[derive(Clone, Debug)]
 pub struct Results<'a> {
-    /// What was measured.
+    /// The measurements.
     pub measured: &'a PhaseResult,
     /// The settings as requested,
     pub settings: &'a Settings,
@@ -132,12 +132,12 @@ pub struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// The figures of what was measured.
+    /// The figures of the measurements.
     pub fn new(measured: &'a PhaseResult, settings: &'a Settings, effective: &'a Effective) -> Results<'a> {
         let series =
             |wanted: bool, values: &[i64]| if wanted { Series::from_values(values) } else { Series::default() };
         let tokens = settings.use_token_latencies;
-        // LoadGen computes a time per output token Offline from memory that nobody wrote, and never uses it.
+        // In Offline, LoadGen computes a time per output token from uninitialised memory, and never uses it.
         let streams = tokens && settings.scenario != Scenario::Offline;
         Results {
             samples: Series::from_values(&measured.sample_latencies_ns),

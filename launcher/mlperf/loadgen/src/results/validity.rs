@@ -1,13 +1,13 @@
-//! Validity: whether a performance phase counts, and what to change when it does not.
+//! Validity: whether a performance phase counts, and what to change if it does not.
 //!
-//! LoadGen knows no failed samples: each has to be completed. The run's own rule stands beside LoadGen's four: with a failed
-//! sample, or ended before its time, a phase is INVALID, and the logs say why. Errors in the log do not enter.
+//! LoadGen knows no failed samples: each has to be completed. The run adds its own rule to LoadGen's four. A phase with a failed sample or
+//! an early end is INVALID, and the logs contain the reason. Errors in the log have no influence.
 
 use workload_profiles::loadgen::Scenario;
 
 use crate::results::{Results, Series, early_stopping_outcome::EarlyStoppingOutcome};
 
-/// What LoadGen says where queries are missing.
+/// LoadGen's message if queries are missing.
 pub const EXITED_EARLY: &str = "The test exited early, before enough queries were issued.";
 
 /// The judgement on a performance phase.
@@ -21,11 +21,11 @@ pub struct Validity {
     pub min_queries_met: bool,
     /// Early stopping.
     pub early_stopping: EarlyStoppingOutcomes,
-    /// What to do when the limits are not met.
+    /// What to do if the limits are not met.
     pub perf_advice: String,
-    /// What to do when the phase was too short.
+    /// What to do if the phase was too short.
     pub duration_advice: &'static str,
-    /// Why it is INVALID by the run's own rule; LoadGen has none of these.
+    /// Why it is INVALID by the run's own rule; LoadGen has no such reasons.
     pub faults: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Validity {
 /// is passed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EarlyStoppingOutcomes {
-    /// All that were asked for are passed.
+    /// Whether all requested tests pass.
     pub met: bool,
     /// On latencies; without tokens only.
     pub latency: Option<EarlyStoppingOutcome>,
@@ -88,7 +88,7 @@ impl Validity {
         if self.valid() { "VALID" } else { "INVALID" }
     }
 
-    /// Why the phase is INVALID, as one line. Empty where only early stopping is not met, as in LoadGen.
+    /// Why the phase is INVALID, as one line. Empty if only early stopping is not met, as in LoadGen.
     pub fn invalid_reason(&self) -> String {
         let mut reason = String::new();
         if !self.perf_constraints_met {
@@ -128,8 +128,7 @@ impl EarlyStoppingOutcomes {
         EarlyStoppingOutcomes { met: ttft.as_ref().is_some_and(|it| it.met), latency: None, ttft, tpot: Some(tpot) }
     }
 
-    /// What is logged as early_stopping_latency_ss and _ms: of the test that was made last, so that with tokens it is no
-    /// latency.
+    /// The logged values of early_stopping_latency_ss and _ms. They come from the last test, so with tokens they are not latencies.
     pub fn estimates(&self) -> (i64, i64) {
         let last = self.ttft.as_ref().or(self.tpot.as_ref()).or(self.latency.as_ref());
         last.map_or((0, 0), |it| (it.estimate.unwrap_or_default(), it.estimate_99.unwrap_or_default()))
@@ -146,7 +145,7 @@ pub(crate) fn of_tpot(results: &Results) -> EarlyStoppingOutcome {
     on(results, &results.per_token, results.settings.server_tpot_latency)
 }
 
-/// The scenario's test of one kind of values.
+/// The scenario's test for one kind of values.
 fn on(results: &Results, values: &Series, limit: u64) -> EarlyStoppingOutcome {
     let (percentile, queries) = (results.target_percentile(), results.measured.queries_issued);
     match results.settings.scenario {

@@ -1,4 +1,4 @@
-//! What a configuration file makes of the settings.
+//! The settings that result from a configuration file.
 
 use serde_json::{Map, Value, json};
 use workload_profiles::loadgen::{ConfFile, Mode, Round, Scenario, Settings, apply_config};

@@ -55,7 +55,7 @@ fn read(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
-/// Compares each entry of a list of a file, of which there must be some, and tells how many there were.
+/// Compares each entry of a list in a file, which must not be empty, and reports the number of entries.
 fn compare(name: &str, list: &str, check: impl Fn(&Value)) {
     let Some(file) = read(name) else { return };
     let entries = file[list].as_array().unwrap_or_else(|| panic!("{name} has no {list}"));

@@ -60,7 +60,7 @@ pub fn check(folder: &Path) -> usize {
 
 fn line(text: &str) -> Line {
     let json = text.strip_prefix(":::MLLOG ").unwrap();
-    // The value as it stands: a number that is read may be written in another way.
+    // The literal text of the value: a parsed number may be printed differently.
     let (_, value) = json.split_once(", \"value\": ").unwrap();
     let (value, _) = value.rsplit_once(", \"time_ms\": ").unwrap();
     let json: Value = serde_json::from_str(json).unwrap();
@@ -141,7 +141,7 @@ fn power(text: &str) -> Timestamp {
     TimeZone::UTC.to_timestamp(time).unwrap()
 }
 
-/// What a recorded message stands for; its text is then made anew and compared.
+/// The event behind a recorded message. Its text is generated again and compared.
 fn event(text: &str) -> Event {
     let numbers: Vec<u64> = text.split(' ').filter_map(|it| it.parse().ok()).collect();
     match (text, numbers.as_slice()) {
@@ -178,7 +178,7 @@ fn check_detail(name: &str, log: &TestLog, recorded: &[Line]) {
     assert_eq!(written, found, "{name}: as it is written");
 }
 
-/// The samples that were issued are the first of those that are generated.
+/// Checks that the issued samples are the first of the generated samples.
 fn check_issued(name: &str, log: &TestLog, all: &[PhaseQueries], issued: &Value) {
     let issued: Vec<u32> = serde_json::from_value::<Vec<Vec<u32>>>(issued.clone()).unwrap().concat();
     let generated: Vec<u32> =

@@ -29,7 +29,7 @@ fn read_with(data: &Path, settings: &Value) -> Result<QuestionSet, String> {
     read(&workload(data, settings)).map(|it| it.set.unwrap()).map_err(|it| it.to_string())
 }
 
-/// The places, subjects and right letters of the questions that are asked.
+/// The positions, subjects and right letters of the selected questions.
 fn asked(set: &QuestionSet) -> Vec<(u64, String, char)> {
     set.asked().map(|it| (it.index, it.subject.to_owned(), it.gold)).collect()
 }

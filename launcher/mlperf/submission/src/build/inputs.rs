@@ -1,5 +1,4 @@
-//! [I/O] What a tree is made of: tests sorted by benchmark and scenario with the files that belong to them, and a list
-//! of all that is missing.
+//! [I/O] The inputs of a tree: tests sorted by benchmark and scenario with their files, and a list of everything that is missing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,13 +26,13 @@ pub(super) struct Case<'a> {
     pub(super) accuracy: Option<&'a Test>,
     /// With the text of its verify_accuracy.txt.
     pub(super) audit: Option<(&'a Test, String)>,
-    /// What the evaluation script printed.
+    /// The output of the evaluation script.
     pub(super) scores: Option<String>,
     pub(super) measurements: Option<&'a Path>,
 }
 
 impl Case<'_> {
-    /// What Benchwright itself found wrong with the runs: LoadGen's verdict, which the tree is checked for, has no part in it.
+    /// Faults that Benchwright itself found in the runs. They do not affect LoadGen's verdict, for which the tree is checked.
     pub(super) fn notes(&self) -> Vec<String> {
         let audit = self.audit.as_ref().map(|(test, _)| *test);
         let uses = [("performance", self.performance), ("accuracy", self.accuracy), ("TEST06", audit)];
@@ -54,7 +53,7 @@ struct CaseTests<'a> {
     audit: Vec<&'a Test>,
 }
 
-/// What is missing, as it is found.
+/// The missing inputs, in the order in which they are found.
 struct List(Vec<Missing>);
 
 impl List {
@@ -63,7 +62,7 @@ impl List {
     }
 }
 
-/// The tests of all runs, and what is wrong with its folders.
+/// The tests of all runs, and the problems with their folders.
 pub(super) fn tests(options: &BuildOptions) -> (Vec<Test>, Vec<Missing>) {
     let (mut tests, mut missing) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
@@ -126,7 +125,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// A tree is about one system, and a benchmark about one model.
+/// A tree describes one system, and each benchmark uses one model.
 fn alike(options: &BuildOptions, tests: &[Test], list: &mut List) {
     let told = |it: BTreeSet<&str>| it.into_iter().collect::<Vec<_>>().join(", ");
     let targets: BTreeSet<_> = tests.iter().filter_map(|it| it.target.as_deref()).collect();
@@ -220,7 +219,7 @@ fn is_of(case: &str, name: &str) -> bool {
     name == case || name.rsplit('/').next() == Some(case)
 }
 
-/// The file for a case; one that names the case goes before one for all.
+/// The file for a case; a file that names the case takes precedence over one for all cases.
 fn given<'a>(files: &'a [ScenarioFile], name: &str, for_all: bool) -> Option<&'a ScenarioFile> {
     let named = files.iter().find(|it| it.case.as_deref().is_some_and(|it| is_of(it, name)));
     named.or_else(|| files.iter().find(|it| for_all && it.case.is_none()))

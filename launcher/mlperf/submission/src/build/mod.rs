@@ -1,5 +1,5 @@
-//! [I/O] Builds a tree from finished tests. It is written under a temporary name, checked, and gets its name when
-//! nothing is missing; logs are copied byte for byte, but for accuracy logs, which are cut as a submission wants it.
+//! [I/O] Builds a tree from finished tests. The tree is written under a temporary name and checked. It is renamed if nothing is missing.
+//! Logs are copied byte for byte, except accuracy logs, which are truncated as the submission rules require.
 
 mod answers;
 mod inputs;
@@ -26,16 +26,16 @@ use super::{
 use files::user_file;
 use report::{Folder, StorageError};
 
-/// What became of it.
+/// The result of a build.
 #[derive(Debug)]
 pub struct Built {
-    /// The tree; absent: it was not written, because of what is missing or found.
+    /// The tree; absent: it was not written, because something is missing or the check found faults.
     pub path: Option<PathBuf>,
     /// What is missing.
     pub missing: Vec<Missing>,
-    /// What to know of the runs beside that.
+    /// Further notes about the runs.
     pub notes: Vec<String>,
-    /// The check of the tree; absent: there was nothing to check.
+    /// The result of checking the tree; absent: there was no tree to check.
     pub report: Option<Report>,
 }
 
@@ -45,7 +45,7 @@ pub enum BuildError {
     /// A name that cannot be a folder's.
     #[error("{flag} gives the name {name:?}; take letters, digits, dots, dashes, underscores and plus signs")]
     Name {
-        /// Of which argument.
+        /// The argument in question.
         flag: &'static str,
         /// The name.
         name: String,
@@ -53,10 +53,10 @@ pub enum BuildError {
     /// There is something in its place.
     #[error("{path} exists; give --out a folder that does not", path = .0.display())]
     Exists(PathBuf),
-    /// Left by a build that was killed.
+    /// A leftover of a build that was killed.
     #[error("{path} is left of a build that did not end; remove it", path = .0.display())]
     Partial(PathBuf),
-    /// As it says.
+    /// The system's error.
     #[error("cannot write {path}: {source}; choose another --out, or free space there", path = path.display())]
     Write {
         /// The file.
@@ -64,7 +64,7 @@ pub enum BuildError {
         /// Why.
         source: io::Error,
     },
-    /// As it says.
+    /// The check's error.
     #[error(transparent)]
     Check(#[from] CheckError),
 }
@@ -75,7 +75,7 @@ impl From<StorageError> for BuildError {
     }
 }
 
-/// Builds it. Without `incomplete` a tree is left only where nothing is missing and the check finds nothing.
+/// Builds the tree. Without `incomplete`, a tree is kept only if nothing is missing and the check finds nothing.
 ///
 /// # Errors
 /// It cannot be written, or an argument makes no sense.
@@ -143,7 +143,7 @@ fn write(options: &BuildOptions, system: &str, inputs: &Inputs<'_>, folder: &mut
         copy(folder, calibration, &format!("{path}/documentation/calibration.md"))?;
     }
     if !layout.together() {
-        // Checkers before v6.0 look for the code of each benchmark.
+        // Checkers before v6.0 require the code of each benchmark.
         let benchmarks: BTreeSet<_> = inputs.cases.iter().map(|it| it.benchmark.folder).collect();
         for benchmark in benchmarks {
             put(folder, &format!("{path}/{}/{benchmark}/README.md", layout.source()), &texts::source())?;
@@ -172,7 +172,7 @@ fn write_case(
         logs(folder, &test.logs, &to)?;
         let log = test.logs.join("mlperf_log_accuracy.json");
         if case.accuracy.is_some_and(|it| it.logs == test.logs) {
-            // The one log of a SubmissionRun has all answers, which belong to its accuracy.
+            // The single log of a SubmissionRun contains all answers, which count for its accuracy.
             let truncated = truncated(&log)?;
             folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&truncated.kept))?;
         } else if log.is_file() {
@@ -209,7 +209,7 @@ fn truncated(log: &Path) -> Result<super::truncation::Truncated, BuildError> {
     read.map_err(|source| BuildError::Write { path: log.to_owned(), source })
 }
 
-/// Copies the logs that are there; what is not is found by the check.
+/// Copies the existing logs; the check reports missing ones.
 fn logs(folder: &mut Folder, from: &Path, to: &str) -> Result<(), BuildError> {
     for file in ["mlperf_log_detail.txt", "mlperf_log_summary.txt"] {
         if from.join(file).is_file() {

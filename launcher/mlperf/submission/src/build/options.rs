@@ -1,4 +1,4 @@
-//! What a tree is built from, and what is missing for it.
+//! The inputs for building a tree, and the list of missing inputs.
 
 use std::{
     fmt::{self, Display},
@@ -10,7 +10,7 @@ use workload_profiles::loadgen::Round;
 use crate::layout::{Division, ScenarioFolder};
 use loadgen::logs::test06::ElementType;
 
-/// What a tree is made of.
+/// The inputs for building a tree.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
     /// The folder that is made.
@@ -23,9 +23,9 @@ pub struct BuildOptions {
     pub division: Division,
     /// Which round.
     pub round: Round,
-    /// The benchmark of folders that do not tell it: those of the official LoadGen.
+    /// The benchmark of folders that do not contain its name: folders from the official LoadGen.
     pub benchmark: Option<String>,
-    /// What the evaluation scripts printed.
+    /// The outputs of the evaluation scripts.
     pub accuracy: Vec<ScenarioFile>,
     /// measurements.json.
     pub measurements: Vec<ScenarioFile>,
@@ -35,7 +35,7 @@ pub struct BuildOptions {
     pub end_of_sequence: Option<i64>,
     /// How token ids are stored, for TEST06.
     pub elements: ElementType,
-    /// The runs are of one system, though their targets differ.
+    /// All runs used one system, although their targets differ.
     pub same_system: bool,
     /// Write the tree though something is missing.
     pub incomplete: bool,
@@ -43,7 +43,7 @@ pub struct BuildOptions {
     pub runs: Vec<PathBuf>,
 }
 
-/// A file that is given, for one scenario or for all.
+/// A given file, for one scenario or for all scenarios.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioFile {
     /// `Offline` or `llama3.1-8b/Offline`; `None`: for all.
@@ -65,17 +65,17 @@ impl std::str::FromStr for ScenarioFile {
     }
 }
 
-/// Whether it names a scenario, such as `Offline` or `llama3.1-8b/Offline`.
+/// Whether the text names a scenario, such as `Offline` or `llama3.1-8b/Offline`.
 fn is_case(text: &str) -> bool {
     ScenarioFolder::from_name(text.rsplit('/').next().unwrap_or(text)).is_some()
 }
 
-/// Something that a tree needs and that was not given.
+/// A required input that was not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What.
+    /// The missing input.
     pub what: String,
-    /// How to give it.
+    /// How to provide it.
     pub remedy: String,
 }
 

@@ -1,4 +1,4 @@
-//! [I/O] Finished tests: the folders of our own runs, and folders of logs that another LoadGen wrote.
+//! [I/O] Finished tests: folders of our own runs, and folders of logs that another LoadGen wrote.
 
 use std::{
     fs,
@@ -16,10 +16,10 @@ use super::{
 };
 use files::user_file;
 
-/// The longest config.json and user.conf that are read, in bytes. The former holds the requests of a workload.
+/// Maximum size of config.json and user.conf, in bytes. config.json contains a workload's requests.
 const MAX_CONFIG: u64 = 64 << 20;
 
-/// What a test is for.
+/// The purpose of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Purpose {
     Performance,
@@ -34,19 +34,19 @@ pub(in super::super) enum Purpose {
 pub(in super::super) struct Test {
     /// The folder that was given.
     pub(super) run: PathBuf,
-    /// The name of that folder; of a link such as `latest` that of the folder which it leads to now.
+    /// The name of that folder; for a link such as `latest`, the name of the folder to which it currently leads.
     pub(super) name: String,
     /// The folder of the logs.
     pub(in super::super) logs: PathBuf,
     pub(super) purpose: Purpose,
     pub(in super::super) benchmark: &'static Benchmark,
     pub(in super::super) scenario_folder: ScenarioFolder,
-    /// What was measured, and which model: told by our own runs.
+    /// The target and the model; only our own runs contain them.
     pub(super) target: Option<String>,
     pub(super) model: Option<String>,
     /// Empty: not known.
     pub(super) user_conf: String,
-    /// Where the user.conf that lay beside the logs says something else than they do.
+    /// Differences between the logs and the user.conf beside them.
     pub(super) conf_differences: Vec<String>,
     /// Which LoadGen wrote it.
     pub(super) version: String,
@@ -60,7 +60,7 @@ impl Test {
     }
 }
 
-/// The tests of a folder. `benchmark` is for folders that do not tell it.
+/// The tests in a folder. `benchmark`: for folders that do not contain its name.
 pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round) -> Result<Vec<Test>, Missing> {
     let missing =
         |what: String, remedy: &str| Missing { what: format!("{}: {what}", run.display()), remedy: remedy.into() };
@@ -86,7 +86,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         ));
     }
     let name = config.as_ref().map(|it| it.loadgen.benchmark.as_str()).or(benchmark);
-    // The name of a folder says which accuracy is aimed at, which LoadGen's name does not.
+    // The name of a folder contains the accuracy target, which LoadGen's name does not.
     let name = match (name, benchmark) {
         (Some(told), Some(asked)) if same(told, asked, round) => (Some(told), asked),
         (told, _) => (told, told.unwrap_or_default()),
@@ -137,7 +137,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     Ok(tests)
 }
 
-/// Why a run of ours is Invalid. One that cannot be read tells nothing: its logs are what counts.
+/// Why one of our runs is Invalid. An unreadable run gives no reason: only its logs count.
 fn invalid(run: &Path) -> Option<String> {
     let summary: LoadGenSummary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
     (summary.outcome == Outcome::Invalid).then(|| summary.reasons.join("; "))
@@ -165,7 +165,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     } else {
         return Err("it is of an audit other than TEST06".into());
     };
-    // Tests of Interactive are those of Server with other limits.
+    // Tests of Interactive are Server tests with other limits.
     let limits = (log.whole("requested_server_ttft_latency"), log.whole("requested_server_tpot_latency"));
     let is_named = name.to_lowercase().contains("-interactive") && !benchmark.folder.contains("-interactive");
     if is_named && benchmark.interactive.is_none() {
@@ -182,7 +182,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     Ok((purpose, scenario_folder))
 }
 
-/// The user.conf of a test. That of a run of ours also has what its profile set without one.
+/// The user.conf of a test. In our own runs it also contains settings that the profile sets without a user.conf.
 fn conf_of(
     run: &Path,
     logs: &Path,

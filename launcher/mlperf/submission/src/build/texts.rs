@@ -47,7 +47,7 @@ pub(super) fn case(case: &Case<'_>) -> String {
     text + "\n" + HONESTY
 }
 
-/// accuracy.txt: what the evaluation printed, and the hash of the whole log.
+/// accuracy.txt: the evaluation's output, and the hash of the whole log.
 pub(super) fn accuracy(scores: &str, hash: &str) -> String {
     let mut text: String =
         scores.lines().filter(|it| !it.trim_start().starts_with(HASH)).map(|it| format!("{it}\n")).collect();
@@ -55,7 +55,7 @@ pub(super) fn accuracy(scores: &str, hash: &str) -> String {
     text
 }
 
-/// INCOMPLETE.md: what the tree lacks.
+/// INCOMPLETE.md: what is missing from the tree.
 pub(super) fn incomplete(missing: &[Missing], report: &Report) -> String {
     let mut text = String::from("# This tree is incomplete and cannot be submitted\n\n");
     for it in missing {

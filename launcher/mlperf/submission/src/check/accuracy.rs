@@ -58,7 +58,7 @@ impl Check {
             self.findings.add(Rule::NotTruncated, &file, "", found, wanted);
             return;
         }
-        // A log that was not cut is the one that the hash is of.
+        // If the log was not truncated, the hash must match it.
         let whole = self.tree.text(&file, MAX_LOG).ok().filter(|it| !it.contains(ELLIPSIS));
         let found = whole.and_then(|it| truncation::truncate(it.as_bytes()).ok());
         if let (Some(found), Some(hash)) = (found, hash) {
@@ -88,7 +88,7 @@ fn score(text: &str, score: &Score, about: &mut About<'_>) {
     about.want(met, Rule::ScoreBounds, key, value, wanted);
 }
 
-/// The numbers that stand behind `'key': `, in quotes or not.
+/// The numbers after `'key': `, with or without quotes.
 fn values(text: &str, key: &str) -> Vec<f64> {
     let name = format!("'{key}': ");
     let values = text.match_indices(&name).map(|(at, name)| &text[at + name.len()..]);

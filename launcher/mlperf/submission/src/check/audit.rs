@@ -35,7 +35,7 @@ impl Check {
 
     fn verdict(&mut self, file: &str, text: &str, scenario_folder: ScenarioFolder) {
         let mut about = self.findings.about(file);
-        // Offline there are no first tokens to look at.
+        // In Offline there are no first tokens to check.
         let first: &[&str] = if scenario_folder == ScenarioFolder::Offline { &["True", "Skipped"] } else { &["True"] };
         for (key, wanted) in
             [("First token check pass", first), ("EOS check pass", &["True"]), ("Sample length check pass", &["True"])]
@@ -51,8 +51,8 @@ impl Check {
         about.want(met, Rule::AuditUnfinished, "", "no line that says it is complete", last);
     }
 
-    /// Makes the test again on its log, where that is whole and the end of an answer known. The tree does not tell how
-    /// token ids are stored: any way in which it passes will do.
+    /// Repeats the test on its log, if the log is complete and the token that ends an answer is known. The tree does not contain the format of
+    /// token ids: it is enough if the test passes in one format.
     fn audit_log(&mut self, file: &str, case: &Case) {
         let cut = self.tree.text(file, MAX_LOG).is_ok_and(|it| it.contains(ELLIPSIS));
         let Some(end) = case.benchmark.end_of_sequence.filter(|_| !cut) else { return };

@@ -1,4 +1,4 @@
-//! The rules on what people write: systems/<system>.json and measurements.json.
+//! The rules for files that people write: systems/<system>.json and measurements.json.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::{
     Case, Check,
 };
 
-/// Keys of a description of a system that have to say something.
+/// Keys of a system description that must not be empty.
 const SAID: [&str; 26] = [
     "division",
     "submitter",
@@ -50,7 +50,7 @@ const PRESENT: [&str; 9] = [
 ];
 const STATUS: [&str; 3] = ["available", "preview", "rdi"];
 const TYPES: [&str; 4] = ["datacenter", "edge", "datacenter,edge", "edge,datacenter"];
-/// Keys of the network division that have to say something.
+/// Keys of the network division that must not be empty.
 const NETWORK: [&str; 12] = [
     "network_type",
     "network_media",
@@ -68,14 +68,14 @@ const NETWORK: [&str; 12] = [
 const MEASUREMENTS: [&str; 5] =
     ["input_data_types", "retraining", "starting_weights_filename", "weight_data_types", "weight_transformations"];
 
-/// Whether it can be the name of a folder of a tree, on every system.
+/// Whether it is a valid folder name in a tree, on every operating system.
 pub(in super::super) fn is_name(name: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '+');
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(fits)
 }
 
 impl Check {
-    /// Checks the description of a system, and returns its type where that is one of those that there are.
+    /// Checks the description of a system, and returns its type if that type exists.
     pub(super) fn system(&mut self, division: Division, submitter: &str, path: &str, system: &str) -> Option<String> {
         let file = format!("{path}/systems/{system}.json");
         let object = self.object(&file, Rule::SystemJson)?;
@@ -85,7 +85,7 @@ impl Check {
         for key in SAID.iter().filter(|it| object.contains_key(**it)) {
             about.want(said(&object, key), Rule::SystemEmpty, key, "no value", "a value");
         }
-        // What is absent or empty was told above.
+        // Absent and empty values were reported above.
         let mut judge = |rule, key: &str, met: &dyn Fn(&str) -> bool, wanted: &str| {
             let found = text(&object, key);
             let met = met(&found);
@@ -119,7 +119,7 @@ impl Check {
         }
     }
 
-    /// The file of facts about the weights. Checkers before v6.0 look for any JSON file whose name begins with the system's.
+    /// The file of facts about the weights. Checkers before v6.0 accept any JSON file with a name that begins with the system's.
     fn facts(&self, case: &Case) -> String {
         let name = self.layout.facts(&case.system);
         let fits = |it: &str| it.starts_with(&case.system) && it.ends_with(".json");

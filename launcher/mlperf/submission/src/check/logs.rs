@@ -1,4 +1,4 @@
-//! What performance and accuracy logs have to hold alike.
+//! Rules that performance and accuracy logs share.
 
 use std::io::BufReader;
 
@@ -9,7 +9,7 @@ use super::{
     Case, Check,
 };
 
-/// Keys that every log of a whole run has. MLPerf's checker asks for none of them.
+/// Keys that every log of a complete run has. MLPerf's checker requires none of them.
 const KEYS: [&str; 9] = [
     "loadgen_version",
     "loadgen_build_date_local",
@@ -23,7 +23,7 @@ const KEYS: [&str; 9] = [
 ];
 
 impl Check {
-    /// Reads the detail log of a folder; `mode` is that of its test; a SubmissionRun counts as both modes.
+    /// Reads the detail log of a folder. `mode`: the mode of its test; a SubmissionRun counts as both modes.
     pub(super) fn detail(&mut self, case: &Case, folder: &str, mode: Mode) -> Option<DetailLog> {
         self.wanted(&format!("{folder}/mlperf_log_summary.txt"), Rule::MissingQuietFile);
         let file = format!("{folder}/mlperf_log_detail.txt");
@@ -69,7 +69,7 @@ impl Check {
         Some(log)
     }
 
-    /// Rounds before v6.0 were measured with LoadGen 5, those since with LoadGen 6. The logs do not tell more of it.
+    /// Rounds before v6.0 were measured with LoadGen 5, later rounds with LoadGen 6. The logs contain no further version information.
     fn version(&mut self, log: &DetailLog) {
         let (Some(version), round) = (log.text("loadgen_version"), self.round.name()) else { return };
         let wanted = if self.layout.together() { "6" } else { "5" };

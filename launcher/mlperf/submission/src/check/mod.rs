@@ -1,7 +1,7 @@
-//! [I/O] Checks a tree, one's own or another's, as MLPerf's checker does and beyond: what that checker overlooks and a
-//! reviewer would not is an error here.
+//! [I/O] Checks a tree, our own or another submitter's, like MLPerf's checker does, and more strictly. Faults that a reviewer would find
+//! but the checker overlooks are errors here.
 //!
-//! Nothing is run and no link followed. A finding never hides another one, except where there is nothing to look at.
+//! Nothing is executed and no link is followed. A finding never hides another finding, unless there is nothing to check.
 
 mod accuracy;
 mod audit;
@@ -33,7 +33,7 @@ pub enum CheckError {
     /// No such folder.
     #[error("cannot read the folder {path} ({source}); give the one that holds closed, open or network")]
     NoFolder {
-        /// Which.
+        /// The missing folder.
         path: String,
         /// Why.
         source: io::Error,
@@ -61,7 +61,7 @@ pub fn check(root: &Path, round: Round) -> Result<Report, CheckError> {
     Ok(Report { round: round.name(), rows, findings: findings.into_all(), count, notes: notes.into_iter().collect() })
 }
 
-/// A check that is under way.
+/// A check in progress.
 #[derive(Debug)]
 struct Check {
     tree: Tree,
@@ -79,7 +79,7 @@ struct Case {
     benchmark: &'static Benchmark,
     scenario_folder: ScenarioFolder,
     system: String,
-    /// Its results may be inferred from those of another scenario.
+    /// Its results may be inferred from another scenario's results.
     edge: bool,
     /// Of its logs.
     results: String,
@@ -90,7 +90,7 @@ struct Case {
 }
 
 impl Case {
-    /// The scenario that the logs are of: that of the folder, or one that it may be inferred from.
+    /// The scenario of the logs: the folder's scenario, or a scenario from which it may be inferred.
     fn ran(&self, log: &DetailLog) -> ScenarioFolder {
         let told = log.text("effective_scenario").and_then(ScenarioFolder::from_name);
         let inferred = self.scenario_folder.inferred_from().filter(|it| self.edge && told == Some(*it));
@@ -171,7 +171,7 @@ impl Check {
             );
         }
         if !self.layout.together() {
-            // Checkers of those rounds look for the code of each benchmark.
+            // Checkers of those rounds require the code of each benchmark.
             let code = format!("{path}/{}/{name}", self.layout.source());
             if !self.tree.has(&code) {
                 self.findings.add(Rule::NoSource, &code, "", "nothing", "a folder with the code of the benchmark");
@@ -221,7 +221,7 @@ impl Check {
         for scenario_folder in benchmark.required.iter().filter(|it| !scenario_folders.contains(it)) {
             self.findings.add(Rule::MissingScenario, folder, "", &found, scenario_folder.name());
         }
-        // Rounds before v6.1 ask for Offline alone.
+        // Rounds before v6.1 require only Offline.
         let asked = self.round == Round::V6_1 && !benchmark.one_of.is_empty();
         if asked && !benchmark.one_of.iter().any(|it| scenario_folders.contains(it)) {
             self.findings.add(Rule::MissingScenario, folder, "", &found, names(benchmark.one_of));

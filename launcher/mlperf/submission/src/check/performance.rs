@@ -10,10 +10,10 @@ use super::{
     Case, Check,
 };
 
-/// What our own tests call samples that are made up.
+/// The term that our own tests use for generated samples.
 const SYNTHETIC: &str = "synthetic";
 
-/// The reported metric of a scenario: its key, what it is multiplied with, and its unit then.
+/// The reported metric of a scenario: its key, its factor, and its unit after multiplication.
 fn metric(scenario_folder: ScenarioFolder) -> (&'static str, f64, &'static str) {
     match scenario_folder {
         ScenarioFolder::Offline => ("result_tokens_per_second", 1.0, "tokens/s"),
@@ -23,7 +23,7 @@ fn metric(scenario_folder: ScenarioFolder) -> (&'static str, f64, &'static str) 
     }
 }
 
-/// What MLPerf's checker reads first, even where the tokens per second then take its place.
+/// The key that MLPerf's checker reads first, even if the tokens per second replace it later.
 fn first_metric(scenario_folder: ScenarioFolder) -> &'static str {
     match scenario_folder {
         ScenarioFolder::Offline => "result_samples_per_second",
@@ -57,20 +57,20 @@ impl Check {
         (value.map(|it| it * factor), unit)
     }
 
-    /// The summary is what people read: it has to have the verdict of the detail log.
+    /// Checks that the summary, which people read, has the same verdict as the detail log.
     fn summary(&mut self, folder: &str, log: &DetailLog) {
         let file = format!("{folder}/mlperf_log_summary.txt");
-        // One that is not there was told before.
+        // A missing summary was already reported.
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
         let found = text.lines().find_map(|it| it.trim().strip_prefix("Result is")?.trim_start().strip_prefix(':'));
         let (Some(found), Some(wanted)) = (found.map(str::trim), log.text("result_validity")) else { return };
         let mut about = self.findings.about(&file);
-        // Where the detail log has another verdict than VALID, that was told before.
+        // A verdict other than VALID in the detail log was already reported.
         let met = found == wanted || wanted != "VALID";
         about.want(met, Rule::SummaryDiffers, "Result is", found, format!("{wanted}, as the detail log has it"));
     }
 
-    /// A program may set more than its user.conf, so that a difference is no fault by itself.
+    /// A program may set more than its user.conf, so a difference alone is not a fault.
     fn user_conf(&mut self, case: &Case, log: &DetailLog, ran: ScenarioFolder) {
         let file = format!("{}/user.conf", case.measurements);
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
@@ -156,7 +156,7 @@ fn outcome(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<
         ("result_first_token_99.00_percentile_latency_ns", limits.ttft_ms),
         ("result_time_per_output_token_99.00_percentile_ns", limits.tpot_ms),
     ] {
-        // Limits are a few seconds, which a double holds exactly.
+        // Limits are a few seconds, which a double represents exactly.
         let met = log.number(key).is_some_and(|it| it < (millis * 1_000_000) as f64);
         about.want(met, rule, key, log.shown(key), format!("below {millis} ms"));
     }

@@ -1,4 +1,4 @@
-//! The files of a power measurement. Its figures are not checked here, and a note says so.
+//! The files of a power measurement. Their figures are not checked here, and a note reports this.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
 
 const RUN: [&str; 3] = ["mlperf_log_summary.txt", "mlperf_log_detail.txt", "spl.txt"];
 const POWER: [&str; 5] = ["client.json", "client.log", "ptd_logs.txt", "server.json", "server.log"];
-/// What may lie beside the logs of a run.
+/// Files allowed beside the logs of a run.
 const OPTIONAL: [&str; 3] = ["mlperf_log_accuracy.json", "mlperf_log_trace.json", "results.json"];
 
 impl Check {

@@ -1,4 +1,4 @@
-//! Figures whose points are stages, and distributions.
+//! Figures with a point per stage, and distributions.
 
 use charts::{Interval, MarkAt, Point, Scale, Shape};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn points(points: &[(f64, f64)]) -> Vec<Point> {
 
 #[test]
 fn the_front_joins_the_points_that_no_other_point_beats() {
-    // (20, 80) is slower and has less than (30, 90).
+    // (20, 80) is slower and lower than (30, 90).
     let found = front(&points(&[(10.0, 100.0), (20.0, 80.0), (30.0, 90.0), (40.0, 50.0)]), Better::Higher);
     assert_eq!(corners(&found), [(10.0, 100.0), (10.0, 90.0), (30.0, 90.0), (30.0, 50.0), (40.0, 50.0)]);
     let costs = front(&points(&[(10.0, 1.0), (20.0, 3.0), (30.0, 2.0), (30.0, 4.0)]), Better::Lower);
@@ -36,7 +36,7 @@ fn level(rate: f64, done: f64, mean_ms: f64) -> Level {
     Level { rate, done, mean_ms, count: 1_000 }
 }
 
-/// Where the knee is marked, and the caption.
+/// The place of the knee, and the caption.
 fn knee(levels: &[Level]) -> (Option<f64>, String) {
     let found = figure(&read(&sweep(levels)), "load", "load-throughput");
     let at = found.marks.iter().find_map(|it| match it.at {
@@ -59,7 +59,7 @@ fn a_knee_that_may_be_noise_is_not_marked() {
     // Power in requests/s per ms: 0.1, 0.104, 0.09.
     let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 10.4, 100.0), level(40.0, 9.0, 100.0)]);
     assert!(at.is_none() && caption.contains("No knee is marked: stage s1"), "{caption}");
-    // A second stage with the same load is no neighbour.
+    // A second stage with the same load is not a neighbour.
     let same = [level(10.0, 10.0, 100.0), level(20.0, 11.0, 100.0), level(20.0, 11.1, 100.0), level(40.0, 9.0, 100.0)];
     let (at, caption) = knee(&same);
     assert!(at == Some(20.0) && caption.contains("The knee is stage s2"), "{caption}");
@@ -136,7 +136,7 @@ fn the_limit_of_one_stage_names_it() {
     assert_eq!(labels, ["low: p99 at most 500 ms, in stage r10", "all: p99 at most 500 ms"]);
 }
 
-/// The figure of a distribution of the only stage.
+/// The figure of the distribution of the only stage.
 fn distribution(count: u64, share: &[f64], ms: &[f64]) -> charts::Figure {
     let mut document = full();
     document["stages"][0]["distributions"]["itlMs"] = json!({"count": count, "share": share, "ms": ms});

@@ -58,7 +58,7 @@ fn figures_over_time_have_one_axis_of_time() {
     let of_time: Vec<_> = figures.iter().filter(|it| it.x.label.starts_with("Time")).collect();
     assert!(of_time.len() > 10);
     for figure in of_time {
-        // The client's series ends after 2 s, that of the servers after 2.5 s.
+        // The client's series ends after 2 s, and the servers' series after 2.5 s.
         assert_eq!(figure.x.includes, [0.0, 2.0, 2.5], "{}", figure.id);
     }
 }
@@ -131,7 +131,7 @@ fn the_sample_says_its_size_and_its_moments_are_in_order() {
                     succeeded: true,
                     label: "r10 #3: ok".to_owned(),
                 },
-                // The file says that it ended before it was due.
+                // In the file, the request ended before it was due.
                 Request {
                     due: 0.2,
                     sent: None,
@@ -160,7 +160,7 @@ fn server_and_client_stand_beside_each_other() {
 #[test]
 fn computed_prompt_tokens_are_those_that_were_not_cached() {
     let found = figure(&read(&full()), "tokens", "tokens-by-source");
-    // The second bin has more cached tokens than prompt tokens, because counters are read at different moments.
+    // The second bin has more cached tokens than prompt tokens, because counters are read at different times.
     assert_eq!(values(series(&found, "prompt, computed")), [Some(60.0), Some(0.0)]);
     assert_eq!(values(series(&found, "prompt, from the cache")), [Some(40.0), Some(90.0)]);
 }

@@ -1,4 +1,4 @@
-//! How requests ended, and what the failures say.
+//! How requests ended, and the messages of failures.
 
 use document::ReportDocument;
 

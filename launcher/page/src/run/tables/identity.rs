@@ -1,4 +1,4 @@
-//! What was measured by what: everything that identifies the run, and the launcher's own part in its figures.
+//! Everything that identifies the run, and the launcher's measurements of itself.
 
 use crds::wording::percent;
 use document::{ReportDocument, Section};
@@ -65,7 +65,7 @@ pub(crate) fn table(document: &ReportDocument) -> Table {
         .rows(rows.into_iter().map(|(name, value)| vec![name, value]))
 }
 
-/// What the launcher found about its own measurement, beside its bounds.
+/// The launcher's measurements of itself, beside their bounds.
 pub(crate) fn own_part(document: &ReportDocument) -> Table {
     let it = &document.self_judgement;
     let bounds = &document.resolved_run.validity;

@@ -1,4 +1,4 @@
-//! Every latency of every stage, and how sure it is.
+//! Every latency of every stage, and its uncertainty.
 
 use crds::benchmark_run::Stat;
 use document::{EstimateDocument, ReportDocument, Section, StageDocument};
@@ -9,7 +9,7 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// The headline figures first: a run of many stages has more rows than a table shows.
+/// The headline figures come first: a run with many stages has more rows than a table shows.
 const LATENCIES: [Figure; 10] = [
     Figure::Ttft,
     Figure::Latency,
@@ -33,7 +33,7 @@ pub(super) fn table(document: &ReportDocument) -> Table {
     table.rows(rows)
 }
 
-/// `None` if the stage has no such latency, or if the same values stand in another row.
+/// `None` if the stage has no such latency, or if another row has the same values.
 fn row(figure: Figure, stage: &StageDocument) -> Option<Vec<String>> {
     // A closed loop has one clock: its latencies count from sending.
     if stage.clock == "sent" && matches!(figure, Figure::TtftSent | Figure::LatencySent) {
@@ -55,7 +55,7 @@ fn row(figure: Figure, stage: &StageDocument) -> Option<Vec<String>> {
     ])
 }
 
-/// Figures with their intervals, of the whole stage and of its steady window.
+/// Figures with their intervals, for the whole stage and its steady window.
 pub(super) fn sureness(document: &ReportDocument) -> Table {
     let caption = "Intervals come from the variation within this run: 95 of 100 such intervals hold the true value. Another run may differ by \
                    more. Requests that depend on each other count as fewer effective values.";
@@ -68,7 +68,7 @@ pub(super) fn sureness(document: &ReportDocument) -> Table {
     table.rows(document.stages.iter().flat_map(sure_rows))
 }
 
-/// How values of one kind are written: one of them, and two ends of an interval.
+/// The format of values of one kind: for a single value, and for an interval.
 #[derive(Clone, Copy)]
 struct Kind {
     one: fn(f64) -> String,

@@ -7,7 +7,7 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// The rules, by their names in the report and here.
+/// The rules, with their names in the report and on the page.
 const RULES: [(&str, &str); 4] = [
     ("perfConstraintsMet", "Latency limits"),
     ("minDurationMet", "Least duration"),

@@ -12,12 +12,12 @@ use crate::{
     text,
 };
 
-/// Where its section stands.
+/// The place of its section.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Place {
-    /// Before all figures: it died, and that is what the page is about.
+    /// Before all figures: the server died, and that is the page's main message.
     First,
-    /// Beside how it started, before the panels: the run measures the start.
+    /// Beside its start, before the panels: the run measures the start.
     BesideStart,
     /// With the tables below the panels.
     Below,
@@ -50,7 +50,7 @@ pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> 
     })
 }
 
-/// The lines of each replica; first those that died, because a list has an end.
+/// The lines of each replica. Replicas that died come first, because the list is bounded.
 fn lines(server: &ManagedServerDocument) -> Vec<Line> {
     let mut replicas: Vec<(usize, &ReplicaDocument)> = server.replicas.iter().enumerate().collect();
     replicas.sort_by_key(|(_, it)| !it.died);
@@ -61,7 +61,7 @@ fn lines_of(index: usize, it: &ReplicaDocument) -> Vec<Line> {
     let words = Line { text: format!("replica {index}, last words:"), quote: it.last_words.clone(), ..Line::default() };
     let memory = it.out_of_memory.as_ref();
     let memory = memory.map(|it| Line { text: format!("replica {index}: {it}"), ..Line::default() });
-    // A path of another form is shown, and leads nowhere.
+    // A path of another form is shown without a link.
     let (file, other) = match &it.log {
         Some(log) if *log == server_log(index) => (log.clone(), None),
         other => (String::new(), other.as_ref().map(|it| format!("log: {it}"))),

@@ -13,7 +13,7 @@ use crate::{
 /// The latencies of the first screen.
 const LATENCIES: [Figure; 3] = [Figure::Ttft, Figure::Tpot, Figure::Latency];
 
-/// Of a run of several stages, the headline figures of each with their intervals.
+/// For a run of several stages, the headline figures of each stage with their intervals.
 pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     if document.stages.len() < 2 {
         return None;
@@ -31,7 +31,7 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     table.rows(document.stages.iter().map(|it| row(it, has_goals))).filled()
 }
 
-/// The name of a stage, with a mark where a profiler touches its figures.
+/// The name of a stage, with a mark if a profiler affects its figures.
 fn name(stage: &StageDocument) -> String {
     match (stage.profiled, stage.invalid.is_empty()) {
         (true, _) => format!("{} (profiled)", stage.name),
@@ -77,7 +77,7 @@ fn quantile(
 ) -> String {
     let Some(values) = values else { return NOTHING.to_owned() };
     let interval = estimates.and_then(estimate).and_then(|it| Some((it.low?, it.high?)));
-    // The interval is a line of its own.
+    // The interval is on its own line.
     let interval = interval.map(|(low, high)| format!(" ({})", text::times(low, high).replace(' ', "\u{a0}")));
     text::percentile(text::time(value(values)), permille, values.count) + &interval.unwrap_or_default()
 }
@@ -95,7 +95,7 @@ fn load(stage: &StageDocument) -> String {
     }
 }
 
-/// What the rule for a steady state found, in words.
+/// The result of the rule for steady states, in words.
 pub(crate) fn steady_words(status: &str, verdict: &str) -> &'static str {
     match (status, verdict) {
         ("insufficientSamples", _) => "not judged: less than 200 answers after the warm-up",
@@ -118,7 +118,7 @@ fn steady_in_short(status: &str, verdict: &str) -> &'static str {
     }
 }
 
-/// What was asked, sent and answered.
+/// The requested, sent and answered rates.
 pub(crate) fn rates(document: &ReportDocument) -> Table {
     let caption = "Counts and rates of each stage. What warm-up and cool-down sent is in none of them.";
     let table = Table::new("rates", "Load, rates and lengths", caption)

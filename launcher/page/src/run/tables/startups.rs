@@ -1,4 +1,4 @@
-//! How the servers started that the run itself started.
+//! How the servers that the run itself started came up.
 
 use crds::benchmark_run::Harness;
 use document::{ReportDocument, Section};
@@ -6,12 +6,12 @@ use report::startup::{columns, notes, rows};
 
 use crate::table::Table;
 
-/// The table where it is what the run is for: before the panels.
+/// The table in a run that measures starts: before the panels.
 pub fn startups(document: &ReportDocument) -> Option<Table> {
     table(document).filter(|_| document.resolved_run.harness == Harness::Nop)
 }
 
-/// The table of a run that is for something else.
+/// The table in a run with another purpose.
 pub fn startups_aside(document: &ReportDocument) -> Option<Table> {
     table(document).filter(|_| document.resolved_run.harness != Harness::Nop)
 }

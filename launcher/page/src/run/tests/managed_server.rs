@@ -7,7 +7,7 @@ use crate::{
     run::render,
 };
 
-/// A run with a server of two replicas, of which the second one died or not.
+/// A run with a server of two replicas. The second one may have died.
 fn run(harness: &str, died: bool) -> Value {
     let mut document = full();
     document["resolvedRun"]["harness"] = json!(harness);
@@ -118,7 +118,7 @@ fn the_last_words_of_many_replicas_come_before_the_commands_and_have_an_end() {
     document["managedServer"]["replicas"] = json!(vec![replica; 8]);
     let page = page(&document);
     let section = section(&page);
-    // Three lines with 60 words of the first replica, and of the second one the first line with 36 words.
+    // The first replica has three lines with 60 words, and the second replica only its first line with 36 words.
     assert_eq!(section.matches("\nword").count() + section.matches("<pre>word").count(), 96, "{section}");
     let all = 8 * (60 + 3);
     assert!(section.contains(&format!("{} more lines stand in report.json.", all - 100)), "{section}");

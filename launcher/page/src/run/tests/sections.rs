@@ -1,4 +1,4 @@
-//! What every renderer shows of a document, compared with the list of sections.
+//! Compares the sections that every renderer shows with the list of sections.
 
 use document::{Renderer, ReportDocument, Section, Shown};
 use report::{comment, markdown, terminal};
@@ -53,7 +53,7 @@ fn whole() -> Value {
     document
 }
 
-/// The same run with another content of the section, or without it.
+/// The same run with other content in the section, or without the section.
 fn changed(section: Section) -> Value {
     let mut document = whole();
     let mut remove = |key: &str| _ = document.as_object_mut().unwrap().remove(key);

@@ -7,7 +7,7 @@ use crate::{
     run::render,
 };
 
-/// The text of the page without its markup, blanks in place of what does not break.
+/// The text of the page without its markup, with normal blanks for non-breaking ones.
 fn text(document: &Value) -> String {
     let page = render(&read(document)).unwrap();
     let body = page.split_once("<main").and_then(|(_, rest)| rest.split_once("</main>")).unwrap().0;

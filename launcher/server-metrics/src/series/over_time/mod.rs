@@ -1,7 +1,7 @@
-//! What the samples say of a window, in bins of time. Pure.
+//! Time series of a window from the samples, in time bins. Pure.
 //!
-//! Levels hold as in the figures of a window. A counter is made a level: its rate between two scrapes. Both are then averaged over the
-//! part of each bin in which they are known.
+//! Levels stay valid as in the figures of a window. A counter is converted to a level: its rate between two scrapes. Both are then averaged over the
+//! known part of each bin.
 
 use std::time::Duration;
 
@@ -11,42 +11,42 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Enough to see the course of a run in a chart.
+/// Maximum number of bins: enough to show the course of a run in a chart.
 const MOST_BINS: u128 = 240;
-/// A bin is at least this wide, so that there is a width whatever the interval.
+/// Minimum width of a bin, so that there is a width for any interval.
 const LEAST_WIDTH: Duration = Duration::from_millis(1);
 
-/// A value for each bin. A bin is `None` where its value is not known; the whole is `None` where no server has the metric.
+/// One value per bin. A bin is `None` if its value is unknown; the whole is `None` if no server has the metric.
 pub type Values = Option<Vec<Option<f64>>>;
 
-/// What all servers together said over time. Bin i begins i widths after the begin of the window.
+/// The metrics of all servers together over time. Bin i begins i widths after the beginning of the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OverTime {
     pub bin_width: Duration,
-    /// Requests, added over all servers.
+    /// Requests, summed over all servers.
     pub running: Values,
     pub waiting: Values,
-    /// A share; the mean over all servers.
+    /// A fraction: the mean over all servers.
     pub kv_cache_usage: Values,
-    /// Found tokens / looked up tokens; SGLang has prompt tokens in place of the latter.
+    /// Found tokens / looked-up tokens; SGLang has prompt tokens instead of looked-up tokens.
     pub prefix_hit_share: Values,
-    /// Per second, like those that follow; added over all servers.
+    /// Per second, like the following fields; summed over all servers.
     pub prompt_tokens: Values,
     /// Tokens that were found in the prefix cache.
     pub cached_prompt_tokens: Values,
     pub generation_tokens: Values,
     pub preemptions: Values,
-    /// A share of time; the mean over all GPUs.
+    /// A fraction of time: the mean over all GPUs.
     pub gpu_utilization: Values,
-    /// Watts of all GPUs together.
+    /// Total watts of all GPUs.
     pub gpu_power: Values,
     /// Scrapes that began in the bin and failed.
     pub failed_scrapes: Vec<u64>,
 }
 
 impl Store {
-    /// What happened in a window, whose times are those of the machine's monotonic clock. `interval`: between two scrapes; a bin is as wide,
-    /// or wider by a power of two. `None`: the window has no length.
+    /// The time series of a window, with times of the machine's monotonic clock. `interval`: the time between two scrapes. A bin has this width, or a
+    /// power of two times this width. `None`: the window has no length.
     pub fn over_time(&self, from: Duration, to: Duration, interval: Duration) -> Option<OverTime> {
         let bins = Bins::new(from, to, interval)?;
         let hold = interval * HOLD;
@@ -55,7 +55,7 @@ impl Store {
             let counters = self.of_role(role, Part::Counter);
             let rates = counters.map(|(it, scrapes)| rates(it, scrapes, (from, to), hold));
             let sums = levels::sums(&rates.collect::<Vec<_>>());
-            // Between scrapes that are far apart the rate is not known at all.
+            // Between scrapes that are far apart the rate is unknown.
             let known = levels::without(sums, self.silences(role, hold, Duration::ZERO));
             bins.means(if self.is_mixed(role) { Vec::new() } else { known })
         };
@@ -86,8 +86,8 @@ impl Store {
     }
 }
 
-/// The rate of a counter between each two successful scrapes of its address, per second. It is not known between scrapes that lie further
-/// apart than a level holds, and before the first scrape.
+/// The rate of a counter between each two successive successful scrapes of its address, per second. It is unknown before the first scrape, and
+/// between scrapes that are further apart than `hold`.
 fn rates(series: &Series, scrapes: &[Scrape], (from, to): (Duration, Duration), hold: Duration) -> Vec<Held> {
     let good = || scrapes.iter().filter(|it| it.ok);
     let pairs = good().zip(good().skip(1));
@@ -103,7 +103,7 @@ fn rates(series: &Series, scrapes: &[Scrape], (from, to): (Duration, Duration), 
     pairs.filter_map(rate).collect()
 }
 
-/// One column divided by another, where that is above zero.
+/// One column divided by another, where the divisor is above zero.
 fn quotients(one: &Values, other: &Values) -> Values {
     let (one, other) = (one.as_ref()?, other.as_ref()?);
     let quotient = |(one, other): (&Option<f64>, &Option<f64>)| {
@@ -132,7 +132,7 @@ impl Bins {
         Some(Bins { from, width, number })
     }
 
-    /// The bin of a time that is not before the window; it may be beyond the last one.
+    /// The bin of a time that is not before the window; the result may be beyond the last bin.
     fn bin(&self, at: Duration) -> usize {
         let bin = at.saturating_sub(self.from).as_nanos() / self.width.as_nanos();
         usize::try_from(bin).unwrap_or(usize::MAX)
@@ -160,7 +160,7 @@ impl Bins {
         means.iter().any(Option::is_some).then_some(means)
     }
 
-    /// How many of some times lie in each bin; others are left out.
+    /// The number of times in each bin; times outside of the window are left out.
     fn count(&self, times: impl Iterator<Item = Duration>) -> Vec<u64> {
         let mut counts = vec![0; self.number];
         for at in times.filter(|it| *it >= self.from) {

@@ -1,4 +1,4 @@
-//! [I/O] The pods of a server and the wrapper in each: which of them are asked, and how.
+//! [I/O] The pods of a server and the wrapper in each: which pods to query, and how.
 
 use std::{
     fs::File,
@@ -15,23 +15,23 @@ use serde::de::DeserializeOwned;
 
 use crate::web_client;
 
-/// The longest answer that is a document.
+/// Maximum size of a JSON response, in bytes.
 const MAX_JSON: u64 = 1 << 20;
-/// How long a connection may take.
+/// Timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Which pods are asked.
+/// The pods to query.
 pub(super) struct Asked<'a> {
     pub(super) address: &'a LogAddress,
-    /// Their addresses; `None`: the DNS of the cluster is asked for them.
+    /// Their addresses; `None`: they are looked up in the cluster's DNS.
     pub(super) known: Option<&'a [IpAddr]>,
-    /// How many there should be.
+    /// The expected number of pods.
     pub(super) replicas: u32,
-    /// The bearer token of their logs; `None`: they need none.
+    /// The bearer token for their logs; `None`: no token is needed.
     pub(super) token: Option<String>,
 }
 
-/// The bearer token that the operator gave this launcher for the log of its server.
+/// The bearer token for the server's log, from the operator.
 pub(super) fn token() -> Option<String> {
     std::env::var(LOG_TOKEN).ok().filter(|it| !it.is_empty())
 }
@@ -45,7 +45,7 @@ pub(super) struct Pod {
 }
 
 impl Asked<'_> {
-    /// The pods that are asked, each with a client of its own, in the order of their addresses.
+    /// The pods to query, each with its own client, sorted by address.
     pub(super) async fn pods(&self, resolver: &Resolver) -> Result<Vec<Pod>, String> {
         let LogAddress { host, port } = self.address;
         let mut found: Vec<SocketAddr> = match self.known {
@@ -64,7 +64,7 @@ impl Asked<'_> {
         found.into_iter().map(pod).collect()
     }
 
-    /// What is said where the DNS does not have all pods. `what`: what was done with those that it has.
+    /// A remark if the DNS lacks some pods. `what`: what was done with the pods that it has.
     pub(super) fn missing(&self, found: usize, what: &str) -> Option<String> {
         let Asked { address, replicas, .. } = self;
         let host = &address.host;
@@ -90,20 +90,20 @@ impl Pod {
         response.error_for_status().map_err(in_words)
     }
 
-    /// A document of the wrapper.
+    /// A document from the wrapper.
     ///
     /// # Errors
-    /// It does not come whole, or is another document.
+    /// It is incomplete, or is not the expected document.
     pub(super) async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<T, String> {
         let mut body = Vec::new();
         read(self.get(path).await?, MAX_JSON, &mut body).await?;
         serde_json::from_slice(&body).map_err(|error| format!("/{path} is not as expected: {error}"))
     }
 
-    /// Writes an answer into a file. Returns its length.
+    /// Writes a response into a file. Returns its length.
     ///
     /// # Errors
-    /// It has more than `most` bytes, does not come whole, or cannot be written.
+    /// It has more than `most` bytes, is incomplete, or cannot be written.
     pub(super) async fn save(&self, path: &str, to: &Path, most: u64) -> Result<u64, String> {
         let response = self.get(path).await?;
         let mut file = File::create(to).map_err(|error| error.to_string())?;

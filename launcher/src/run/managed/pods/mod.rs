@@ -1,5 +1,5 @@
-//! [I/O] A server that runs in pods, which the operator started: its logs, how it started, and the traces of a profiler, as the wrapper in
-//! each pod gives them. What cannot be had is said in the report, and fails nothing.
+//! [I/O] A server in pods that the operator started: its logs, its start, and profiler traces, from the wrapper in each pod. Missing data is noted in
+//! the report, and causes no failure.
 
 mod asked;
 mod traces;
@@ -28,24 +28,24 @@ use engine::client::Resolver;
 
 pub(in crate::run) use traces::fetch as fetch_traces;
 
-/// The most logs that are read: each may have 52 MiB, and the folder of temporary files of a pod has a limit.
+/// Maximum number of logs: each may have 52 MiB, and the folder for temporary files of a pod has a limit.
 const MAX_LOGS: usize = 8;
-/// The longest log, with what says how much of it is left out.
+/// Maximum size of a log in bytes, including the note on what it lacks.
 const MAX_LOG: u64 = START_KEPT + END_KEPT as u64 + (1 << 20);
 
-/// What is known of each pod apart, in the order of their addresses.
+/// The data per pod, sorted by the pods' addresses.
 pub(in crate::run) struct ByReplica<'a> {
-    /// The addresses that the load went to; `None`: it went to one name for all pods, or there is one pod.
+    /// The addresses that received the load; `None`: it was sent to one name for all pods, or there is one pod.
     pub(in crate::run) addresses: Option<Vec<IpAddr>>,
-    /// The requests that each got; empty: it is not known.
+    /// The requests per pod; empty: unknown.
     pub(in crate::run) requests: &'a [u64],
-    /// The sleeps of each; empty: there were none.
+    /// The sleep measurements per pod; empty: there were none.
     pub(in crate::run) sleep_cycles: Vec<Vec<SleepCycle>>,
 }
 
-/// What a pod gave of its server.
+/// The data from a pod about its server.
 struct Found {
-    /// Its place among the addresses of all pods, of which some may have given nothing.
+    /// Its index among the addresses of all pods; some of these may have returned nothing.
     place: usize,
     ip: IpAddr,
     start: WrappedStart,
@@ -58,12 +58,12 @@ impl ByReplica<'_> {
     }
 
     fn slept(&self, pod: &Found, is_single: bool) -> Vec<SleepCycle> {
-        // Without the addresses of the load it is not known which of several pods slept.
+        // Without the addresses of the load it is unknown which of several pods slept.
         let is_known = is_single || self.addresses.is_some();
         self.sleep_cycles.get(pod.place).filter(|_| is_known).cloned().unwrap_or_default()
     }
 
-    /// The sleeps of pods that gave nothing of their starts, one entry for each.
+    /// The sleep measurements of pods that returned no start, one entry per pod.
     fn slept_elsewhere(&self, found: &[Found]) -> Vec<ServerStart> {
         let is_missing = |place: &usize| !found.iter().any(|it| it.place == *place);
         let cycles = self.sleep_cycles.iter().enumerate();
@@ -80,7 +80,7 @@ impl ByReplica<'_> {
     }
 }
 
-/// What the report says of a server in pods; `None`: the run has none. `limit`: how long its pods may take to answer.
+/// The report data of a server in pods; `None`: the run has none. `limit`: how long its pods may take to respond.
 pub(in crate::run) fn describe(
     run: &ResolvedRun,
     resolver: &Resolver,
@@ -133,7 +133,7 @@ pub(in crate::run) fn describe(
         .enumerate()
         .filter_map(|(index, (it, document))| {
             let start = start(index, document, it, by_replica.slept(it, is_single), run.harness == Harness::Nop)?;
-            // Of several pods the times of the last one are known, which may be any of them.
+            // With several pods, only the times of the last pod are known, which may be any of them.
             Some(ServerStart { pod: pod_start(it), ..start })
         })
         .collect();
@@ -179,7 +179,7 @@ fn replica(run: &ResolvedRun, about: &ServerInPods, index: usize, Found { ip, st
     }
 }
 
-/// The log has the clock and the zone of its pod.
+/// The log uses the clock and the zone of its pod.
 fn start(
     index: usize,
     document: &ReplicaDocument,

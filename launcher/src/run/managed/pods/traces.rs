@@ -1,4 +1,4 @@
-//! [I/O] The traces that a profiler wrote in the pods of a server, copied into the results folder.
+//! [I/O] Copies the profiler traces in a server's pods into the results folder.
 
 use std::{
     fs,
@@ -18,16 +18,16 @@ use super::{
     blocking,
 };
 
-/// The most bytes of all traces together.
+/// Maximum total size of all traces, in bytes.
 const MAX_TRACES: u64 = 1 << 30;
-/// How often it is looked whether a trace still grows, and after how many looks without a change it does not.
+/// How often to check whether a trace still grows, and after how many checks without a change it is complete.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const QUIET_LOOKS: u32 = 3;
-/// How long a list of traces may take.
+/// Timeout for listing traces.
 const LIST: Duration = Duration::from_secs(10);
 
-/// Copies the traces of a profiler into a folder. Returns what a person should know of it. `settles`: how long a trace may still grow;
-/// `limit`: how long all of it may take.
+/// Copies profiler traces into a folder. Returns remarks for the user. `settles`: how long a trace may still grow; `limit`: the timeout of the whole
+/// operation.
 pub(in crate::run) fn fetch(
     run: &ResolvedRun,
     resolver: &Resolver,
@@ -76,7 +76,7 @@ pub(super) async fn copy(
             ));
             continue;
         }
-        // Files of several pods may have one name.
+        // Files of several pods may have the same name.
         let path = if pods.len() > 1 { folder.join(folder_name(pod.ip)).join(&name) } else { folder.join(&name) };
         let made = fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(|error| error.to_string());
         let saved = match made {
@@ -102,7 +102,7 @@ pub(super) async fn copy(
     Ok(())
 }
 
-/// The traces of each pod, when they grow no more: a profiler may write them after it has answered its stop.
+/// The traces of each pod, after they have stopped growing: a profiler may write them after it has confirmed its stop.
 async fn settled(pods: &[Pod], settles: Duration) -> Vec<Result<Vec<Trace>, String>> {
     let clock = Clock::start();
     let mut before = Vec::new();
@@ -123,7 +123,7 @@ async fn settled(pods: &[Pod], settles: Duration) -> Vec<Result<Vec<Trace>, Stri
     }
 }
 
-/// What the folder of a pod is called, in which colons would be refused elsewhere.
+/// The folder name of a pod, without colons, which some systems refuse.
 fn folder_name(ip: IpAddr) -> String {
     ip.to_string().replace(':', "-")
 }

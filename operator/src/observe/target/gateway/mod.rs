@@ -20,29 +20,29 @@ use self::url::Named;
 use super::objects::{GROUP, Gateway, Grant, INFERENCE_GROUP, Pool, Route};
 use crate::plan::InputError;
 
-/// The most routes of a namespace that are looked at, and the most grants. With more, name the route.
+/// Maximum number of routes read per namespace, and of grants. Users with more routes have to name the route.
 const MOST: u32 = 500;
 
-/// The field that most runs name a Gateway in, and how every message begins.
+/// The field in which most runs name a Gateway, and the prefix of every message.
 const FIELD: &str = "spec.target.gatewayRef";
 
 /// A Gateway that a run names.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The field that names it.
+    /// The field that names the Gateway.
     field: &'static str,
     reference: &'a GatewayRef,
-    /// For llm-d of the run's own: how many pods of the InferencePool have to be ready.
+    /// If llm-d is installed for the run: how many pods of the InferencePool have to be ready.
     ready_pods: Option<u32>,
 }
 
 impl<'a> Asked<'a> {
-    /// The Gateway of a run whose target it is.
+    /// The Gateway that is the run's target.
     pub fn as_target(reference: &'a GatewayRef) -> Self {
         Asked { field: FIELD, reference, ready_pods: None }
     }
 
-    /// The Gateway of llm-d that is installed for the run.
+    /// The Gateway of the llm-d that is installed for the run.
     pub fn of_stack(stack: &'a InferenceStack) -> Self {
         let field = "spec.target.server.gatewayRef";
         Asked { field, reference: stack.gateway(), ready_pods: Some(stack.replicas()) }
@@ -79,7 +79,7 @@ impl From<String> for Failure {
     }
 }
 
-/// The base URL behind the Gateway of a run. The inner error says what is missing.
+/// The base URL behind a run's Gateway. The inner error describes what is missing.
 ///
 /// # Errors
 /// The API server's.
@@ -101,7 +101,7 @@ pub async fn find(
 async fn read(client: &Client, own: &str, asked: &Asked<'_>) -> Result<String, Failure> {
     let reference = asked.reference;
     let namespace = reference.namespace.as_deref().unwrap_or(own);
-    // The answer must not tell whether a Gateway of another tenant exists.
+    // The answer must not reveal whether another tenant's Gateway exists.
     if namespace != own {
         check_grant(client, own, namespace, &reference.name).await?;
     }
@@ -121,7 +121,7 @@ async fn read(client: &Client, own: &str, asked: &Asked<'_>) -> Result<String, F
     let url = url::url(&named, listener, route)?;
     if let Some(wanted) = asked.ready_pods {
         url::check_alone(&named, listener, route, &routes)?;
-        // Of another namespace the launcher finds out: a pool there is for others to look at.
+        // Only a pool in the run's own namespace is checked. The launcher finds out whether a pool in another namespace is ready.
         if let Some((name, pool)) = pool.filter(|_| route.namespace == own) {
             check_pods(client, own, route, &name, &pool, wanted).await?;
         }
@@ -129,8 +129,8 @@ async fn read(client: &Client, own: &str, asked: &Asked<'_>) -> Result<String, F
     Ok(url)
 }
 
-/// The InferencePool behind a route, with its name; `None`: the route leads to a Service, or to another namespace, of which its condition
-/// ResolvedRefs tells.
+/// The InferencePool behind a route, with its name. `None`: the route leads to a Service, or to another namespace. For another namespace
+/// the route's condition ResolvedRefs reports problems.
 async fn pool(client: &Client, route: &Route) -> Result<Option<(String, Pool)>, Failure> {
     let backend = url::backend(route).map(|(_, backend)| backend);
     let here = backend.filter(|it| it.namespace.as_ref().is_none_or(|it| *it == route.namespace));
@@ -145,7 +145,7 @@ async fn pool(client: &Client, route: &Route) -> Result<Option<(String, Pool)>, 
     }
 }
 
-/// Whether the InferencePool has as many ready pods as the run describes model servers.
+/// Checks that the InferencePool has as many ready pods as the run has model servers.
 async fn check_pods(
     client: &Client,
     namespace: &str,
@@ -197,7 +197,7 @@ async fn routes(client: &Client, namespace: &str) -> Result<Vec<Route>, Failure>
     Ok(named.collect())
 }
 
-/// A kind of object that is read.
+/// A kind of object to read.
 struct Kind {
     group: &'static str,
     version: &'static str,
@@ -216,7 +216,7 @@ impl Kind {
         Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk_with_plural(&kind, self.plural))
     }
 
-    /// What a refusal of the API server means, if it is one that a user or an administrator can mend.
+    /// Explains a refusal of the API server, if a user or an administrator can fix its cause.
     fn explain(&self, error: kube::Error) -> Failure {
         let Kind { group, version, plural, .. } = self;
         let code = match &error {
@@ -253,12 +253,12 @@ async fn get<T: DeserializeOwned>(
     name: &str,
 ) -> Result<Option<T>, Failure> {
     if !is_object_name(name) {
-        // The name becomes part of a URL, and the definition of a route takes any text.
+        // The name becomes part of a URL, and the definition of a route accepts any text.
         return Ok(None);
     }
     match kind.api(client, namespace).get(name).await {
         Ok(found) => kind.parse(found).map(Some),
-        // Without the definition there is no answer of this reason.
+        // If the definition of the kind is missing, the answer has another reason.
         Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => Ok(None),
         Err(error) => Err(kind.explain(error)),
     }

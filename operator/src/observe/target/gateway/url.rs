@@ -1,4 +1,4 @@
-//! The URL that a Gateway, its listener and its route give. Pure: it reads what was found, and names what is wrong.
+//! The URL that results from a Gateway, its listener and its route. Pure: it uses the objects that were read, and names what is wrong.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -9,7 +9,7 @@ use super::{
     FIELD,
 };
 
-/// A Gateway with its names.
+/// A Gateway with its namespace and name.
 pub(in super::super) struct Named<'a> {
     pub(in super::super) reference: &'a GatewayRef,
     pub(in super::super) namespace: &'a str,
@@ -40,7 +40,7 @@ pub(in super::super) fn listener<'a>(named: &Named<'a>) -> Result<&'a Listener, 
     }
 }
 
-/// The host of a Gateway without regard to names: its first address.
+/// The host of a Gateway if no host name is set: its first address.
 fn address(named: &Named<'_>) -> Result<String, String> {
     let of = format!("{FIELD}.name: is {}", quoted(&named.reference.name));
     let status = &named.gateway.status;
@@ -61,7 +61,7 @@ fn address(named: &Named<'_>) -> Result<String, String> {
     })
 }
 
-/// Whether a reference of a route means this Gateway and listener.
+/// Whether a route's reference points to this Gateway and listener.
 fn is_parent(parent: &ParentRef, route: &Route, named: &Named<'_>, listener: &Listener) -> bool {
     parent.group.as_deref().is_none_or(|it| it == GROUP)
         && parent.kind.as_deref().is_none_or(|it| it == "Gateway")
@@ -79,7 +79,7 @@ fn is_server(backend: &BackendRef) -> bool {
     }
 }
 
-/// The route that leads to the model server: the named one, or the only one of those that were found.
+/// The route to the model server: the named route, or the only route found.
 pub(in super::super) fn route<'a>(
     named: &Named<'_>,
     listener: &Listener,
@@ -116,8 +116,8 @@ pub(in super::super) fn route<'a>(
     }
 }
 
-/// Whether no other route of the listener takes the same requests: the Gateway would give them to the older one, and another server be
-/// measured.
+/// Checks that no other route of the listener takes the same requests. Otherwise the Gateway would send them to the older route, and the
+/// run would measure another server.
 pub(in super::super) fn check_alone(
     named: &Named<'_>,
     listener: &Listener,
@@ -130,7 +130,7 @@ pub(in super::super) fn check_alone(
     let takes_the_same = |it: &&Route| {
         (&it.name, &it.namespace) != (&route.name, &route.namespace)
             && it.spec.parent_refs.iter().any(|parent| is_parent(parent, it, named, listener))
-            // To one that it has not accepted the Gateway gives nothing.
+            // The Gateway sends nothing to a route that it has not accepted.
             && is_accepted(it, named, listener)
             && hosts(it) == own.0
             && paths(it).iter().any(|path| own.1.contains(path))
@@ -151,7 +151,7 @@ pub(in super::super) fn backend(route: &Route) -> Option<(&Rule, &BackendRef)> {
     pool.or_else(|| all().find(|(_, it)| is_server(it)))
 }
 
-/// What the controller of the Gateway says of the route.
+/// The route's status as the controller of the Gateway reports it.
 fn parents<'a>(
     route: &'a Route,
     named: &'a Named<'_>,
@@ -160,12 +160,12 @@ fn parents<'a>(
     route.status.parents.iter().filter(move |it| is_parent(&it.parent_ref, route, named, listener))
 }
 
-/// Whether the controller of the Gateway has taken the route.
+/// Whether the controller of the Gateway has accepted the route.
 fn is_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> bool {
     parents(route, named, listener).any(|it| has(&it.conditions, "Accepted", "True"))
 }
 
-/// Whether the controller of the Gateway has taken the route and knows its backends.
+/// Checks that the controller of the Gateway has accepted the route and knows its backends.
 fn check_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> Result<(), String> {
     let name = quoted(&route.name);
     if !is_accepted(route, named, listener) {
@@ -181,7 +181,7 @@ fn check_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> Resu
     Ok(())
 }
 
-/// The host that the listener and the route ask for; `None`: any.
+/// The host that the listener and the route require; `None`: any.
 fn host(named: &Named<'_>, listener: &Listener, route: &Route) -> Result<Option<String>, String> {
     let own = listener.hostname.iter().filter(|it| !it.is_empty());
     let mut names = route.spec.hostnames.iter().chain(own).peekable();
@@ -196,7 +196,7 @@ fn host(named: &Named<'_>, listener: &Listener, route: &Route) -> Result<Option<
     })
 }
 
-/// What stands before `/v1` in the path of a rule.
+/// The part before `/v1` in the path of a rule.
 fn path(route: &Route, rule: &Rule) -> Result<String, String> {
     if rule.matches.is_empty() {
         return Ok(String::new());
@@ -227,7 +227,7 @@ pub(in super::super) fn url(named: &Named<'_>, listener: &Listener, route: &Rout
     check_accepted(route, named, listener)?;
     let (rule, _) = backend(route).ok_or_else(|| format!("{FIELD}: leads to no backend"))?;
     let path = path(route, rule)?;
-    // The Gateway has an address before it can be dialled by a name as well.
+    // A Gateway needs an address before it can be dialled, even by name.
     let address = address(named)?;
     let host = host(named, listener, route)?.unwrap_or(address);
     let scheme = if listener.protocol == "HTTPS" { "https" } else { "http" };

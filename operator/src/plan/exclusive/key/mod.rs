@@ -12,26 +12,25 @@ use kube::ResourceExt as _;
 use policy::Server;
 use sha2::{Digest as _, Sha256};
 
-/// How many bytes of the hash are kept: enough that no two targets of a cluster share a key, and few enough for a label.
+/// Number of hash bytes in a key: enough that no two targets in a cluster share a key, and few enough for a label.
 const BYTES: usize = 10;
 
-/// A short hash of the host and port of a target, in the one form that all names of it have in common. It prints as 20 hex
-/// digits.
+/// A short hash of a target's host and port, in one form for all names of the target. It prints as 20 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetKey([u8; BYTES]);
 
-/// A target as a run has it.
+/// The target of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Of its server.
+    /// The key of the target's server.
     pub key: TargetKey,
-    /// Whether the run waits for runs of other namespaces, and these for it, if both are so. A server outside of the cluster serves many:
-    /// there a run does so only if it says `target.exclusive: true`.
+    /// Whether the run waits for runs in other namespaces, and they wait for it, if both are cluster-wide. A server outside of the cluster
+    /// serves many users: there a run does so only if its spec contains `target.exclusive: true`.
     pub is_cluster_wide: bool,
 }
 
 impl Target {
-    /// The target that an attempt loads; `None` also for one that sends no load.
+    /// The target that an attempt loads; `None` if it sends no load.
     pub fn of_input(spec: &BenchmarkRunSpec, run: &ResolvedRun, settings: &Settings) -> Option<Self> {
         if run.collect.is_some() {
             return None;
@@ -39,8 +38,8 @@ impl Target {
         Target::of_endpoint(&run.endpoint, &run.run.namespace, asks_cluster_wide(&spec.target), settings)
     }
 
-    /// The target of an endpoint that a run of a namespace has; `None` for a simulator, which is inside of the launcher.
-    /// `asks_cluster_wide`: the runs of all namespaces wait for each other, even if the server is outside of the cluster.
+    /// The target behind an endpoint of a run in a namespace; `None` for a simulator, which runs inside the launcher. `asks_cluster_wide`:
+    /// the runs of all namespaces wait for each other, even if the server is outside of the cluster.
     fn of_endpoint(endpoint: &Endpoint, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Self> {
         match endpoint {
             Endpoint::Url(url) => of_url(url, namespace, asks_cluster_wide, settings),
@@ -48,8 +47,8 @@ impl Target {
         }
     }
 
-    /// The key by the spec, or by the status where the spec names a Gateway; `None` for a simulator, and for a Gateway before
-    /// the status has its URL. None for a run that sends no load.
+    /// The key according to the spec, or according to the status if the spec names a Gateway. `None` for a simulator, for a Gateway before
+    /// the status has its URL, and for a run that sends no load.
     pub fn of_run(run: &BenchmarkRun, settings: &Settings) -> Option<Self> {
         let namespace = run.namespace().unwrap_or_default();
         let target = &run.spec.target;
@@ -59,7 +58,7 @@ impl Target {
         if let Some(service) = &target.service_ref {
             return Some(Target { key: of_service(service, &namespace, settings), is_cluster_wide: true });
         }
-        // The URL of a Gateway stands in objects of the cluster, and that of a managed server in its name.
+        // The URL of a Gateway comes from objects in the cluster, and the URL of a managed server from its name.
         let is_found = target.gateway_ref.is_some() || target.server.is_some();
         let found = || Some(run.status.as_ref()?.resolved.as_ref()?.endpoint.as_str());
         let url = target.url.as_deref().or_else(|| found().filter(|_| is_found))?;
@@ -87,13 +86,13 @@ fn of_service(service: &ServiceRef, namespace: &str, settings: &Settings) -> Tar
     TargetKey::new(&host, service.port.unwrap_or(80))
 }
 
-/// Whether all namespaces wait for each other wherever the target is. A Gateway and a managed server are in the cluster, also where
-/// their addresses are public.
+/// Whether all namespaces wait for each other regardless of the target's address. A Gateway and a managed server are in the cluster, even
+/// if their addresses are public.
 fn asks_cluster_wide(target: &TargetSpec) -> bool {
     target.exclusive == Some(true) || target.gateway_ref.is_some() || target.server.is_some()
 }
 
-/// `None` for what is no URL of a server.
+/// `None` if the text is not a URL of a server.
 fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Target> {
     let server = Server::parse(url)?;
     let domain = settings.service_domain.trim_matches('.').to_ascii_lowercase();
@@ -110,7 +109,7 @@ fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settin
     Some(Target { key: TargetKey::new(&host, server.port), is_cluster_wide: is_inside || asks_cluster_wide })
 }
 
-/// Whether an address may be one of a cluster: of a private network, or of a machine itself.
+/// Whether an address may belong to a cluster: it is in a private network, or it is local to the machine.
 fn is_private(address: IpAddr) -> bool {
     match address {
         // 100.64.0.0/10 is the shared range of RFC 6598, which clouds give to pods.
@@ -124,8 +123,8 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// The whole name of a host. A pod's resolver completes short ones: `name`, `name.namespace` and `name.namespace.svc` are the
-/// Service. A public name of two labels gets the same ending, which does no harm: each of its forms gets it.
+/// The full name of a host. A pod's resolver completes short names: `name`, `name.namespace` and `name.namespace.svc` are the Service. A
+/// public name with two labels gets the same ending. This is harmless, because each form of the name gets it.
 fn host_name(host: &str, namespace: &str, service_domain: &str) -> String {
     let host = host.to_ascii_lowercase();
     let domain = service_domain.trim_matches('.').to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Who may load a target: the runs that have it, and the line of those that wait. Pure.
+//! Who may load a target: the runs that hold it, and the line of waiting runs. Pure.
 
 use std::{cmp::Ordering, fmt, time::Duration};
 
@@ -7,16 +7,16 @@ use jiff::Timestamp;
 /// What a run does with its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It has an attempt, or begins another one.
+    /// The run has an attempt, or begins another attempt.
     Holding,
-    /// Its last attempt has ended or was deleted, and the pod may still work.
+    /// The run's last attempt has ended or was deleted, and the pod may still work.
     Draining {
-        /// When it counts no more, whatever its pod does: a pod on a lost node never reports its end.
+        /// When the run no longer counts, whatever its pod does: a pod on a lost node never reports its end.
         until: Timestamp,
     },
-    /// It waits for the target.
+    /// The run waits for the target.
     Waiting,
-    /// It wants nothing now: it is suspended or cancelled, or waits for something else.
+    /// The run does not want the target now: it is suspended or cancelled, or waits for something else.
     Aside,
 }
 
@@ -31,14 +31,14 @@ pub struct Member {
     pub name: String,
     /// When it was created.
     pub created: Timestamp,
-    /// When a run of its namespace last began to use the target, and when the run itself did; the earliest time for never. Namespaces
-    /// take turns, and within a namespace a run that has had the target goes behind those that have not.
+    /// When a run in this namespace last began to use the target, and when the run itself last did; the earliest time means never.
+    /// Namespaces take turns. Within a namespace, a run that has had the target goes behind runs that have not had it.
     pub turns: [Timestamp; 2],
-    /// Whether it has the target to itself.
+    /// Whether the run uses the target exclusively.
     pub exclusive: bool,
-    /// Whether runs of other namespaces count, if they are so, too.
+    /// Whether cluster-wide runs in other namespaces also count.
     pub is_cluster_wide: bool,
-    /// What it does with the target.
+    /// The run's relation to the target.
     pub place: Place,
 }
 
@@ -54,7 +54,7 @@ impl Member {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// Whether it begins before another one.
+    /// Whether this run begins before the other run.
     fn is_before(&self, other: &Member) -> bool {
         (self.turns, self.created, &self.uid) < (other.turns, other.created, &other.uid)
     }
@@ -63,28 +63,28 @@ impl Member {
 /// Why a run waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// Its number in line; 1 is the next one.
+    /// The run's number in line; 1 is the next run.
     pub position: usize,
-    /// What the run in front of it does.
+    /// The state of the run in front.
     pub ahead: Ahead,
-    /// `namespace/name` of that run. It tells the owner of the waiting run whom to ask.
+    /// `namespace/name` of the run in front. Shows the owner of the waiting run whom to contact.
     pub name: String,
 }
 
-/// What the run in front does: the nearest to the target first.
+/// The state of the run in front, ordered by closeness to the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ahead {
-    /// It has the target.
+    /// The run in front has the target.
     Has,
-    /// It has ended, and its pod has not.
+    /// The run in front has ended, but its pod has not.
     Drains,
-    /// It begins first.
+    /// The run in front begins first.
     Waits,
 }
 
 impl Busy {
-    /// When to look again if nothing wakes the run. The further back, the seldomer: the end of a holder wakes the first in line.
-    /// Nothing reports the end of a pod to the first one.
+    /// When to look again if nothing wakes the run. Runs further back look less often, because the end of a holder wakes the first run in
+    /// line. But no watch reports the end of a pod to the first run.
     pub fn next_look(&self) -> Duration {
         const SOON: Duration = Duration::from_secs(2);
         if self.position == 1 && self.ahead == Ahead::Drains {
@@ -120,10 +120,10 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// Why a run may not begin now; `None`: it may. Others are all runs of the target, in any order, this one among them or not.
+/// Why a run may not begin now; `None`: it may begin. `others`: all runs of the target in any order, with or without this run.
 ///
-/// A run that has the target keeps it. The others begin in the order of [`Member::turns`] and of their creation. Runs that share the
-/// target do not wait for each other. They wait for exclusive runs in front of them, which would otherwise never begin.
+/// A run that has the target keeps it. The other runs begin in the order of [`Member::turns`] and of their creation. Runs that share the
+/// target do not wait for each other. But they wait for exclusive runs in front of them, which would otherwise never begin.
 pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Timestamp) -> Option<Busy> {
     let mut in_front = 0;
     let mut first: Option<(Ahead, &Member)> = None;
@@ -150,15 +150,15 @@ pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Tim
     Some(Busy { position: in_front + 1, ahead, name: other.full_name() })
 }
 
-/// The waiting runs that may begin now, unless a pod of an ended run works: those for which [`busy`] has no reason. Looks at each
-/// run of the target at most three times, whatever their number, if they all exclude each other.
+/// The waiting runs that may begin now, unless a pod of an ended run works: [`busy`] returns `None` for each of them. If all runs are
+/// cluster-wide, it visits each run of the target at most three times.
 pub fn next<'a>(all: impl Iterator<Item = &'a Member> + Clone) -> Vec<&'a Member> {
     if !all.clone().all(|it| it.is_cluster_wide) {
         let waiting = all.clone().filter(|it| it.place == Place::Waiting);
         return waiting.filter(|it| busy(it, all.clone(), Timestamp::MAX).is_none()).collect();
     }
     let mut is_shared = false;
-    // The first exclusive run of the line: who is behind it waits.
+    // The first exclusive run in line. Runs behind it wait.
     let mut bound: Option<&Member> = None;
     for member in all.clone() {
         match member.place {

@@ -22,7 +22,7 @@ fn check_error(flags: &str, expected: &str) {
     assert_eq!(read(flags).unwrap_err().to_string(), expected, "{flags}");
 }
 
-/// One of the notices is this one.
+/// Checks that the notices contain this one.
 fn check_notice(flags: &str, expected: &str) {
     let notices = read(flags).unwrap().1;
     assert!(notices.iter().any(|it| it == expected), "{flags}\n{notices:#?}\nlacks {expected}");

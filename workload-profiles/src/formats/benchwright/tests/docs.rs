@@ -1,4 +1,4 @@
-//! What docs/profiles.md shows is read as it says.
+//! The examples in docs/profiles.md are read as that page describes.
 
 use crds::benchmark_run::Harness;
 
@@ -18,7 +18,7 @@ fn the_documented_profile_is_one_and_holds_the_defaults() {
     let block = page().split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let (documented, _) = parse_text(Harness::Benchwright, Target::default(), block).unwrap();
     let defaults = workload("");
-    // All but what has no default.
+    // All keys except those without a default.
     let documented = Workload { requests: defaults.requests.clone(), stages: defaults.stages.clone(), ..documented };
     assert_eq!(documented, defaults);
 }
@@ -38,7 +38,7 @@ fn the_documented_trace_is_one_in_either_form() {
     let entry = |at, input, output| TraceEntry { at: span(at), input, output };
     let entries = vec![entry(0.0, Some(374), Some(44)), entry(4.3, None, None)];
     assert_eq!(inline, (Trace::Inline(entries), 1.0, None));
-    // The same with what is commented out, in place of the entries.
+    // The same example, with the commented-out lines in place of the entries.
     let entries = |line: &&str| line.trim_start().starts_with("inline:") || line.trim_start().starts_with("- {");
     let commented = block
         .lines()

@@ -1,4 +1,4 @@
-//! The parts of a profile beside stages: what they read, their defaults and their mistakes.
+//! The parts of a profile other than stages: how they are read, their defaults and their errors.
 
 use super::{check_error, check_load_error, load, read, span, workload};
 use crate::workload::*;

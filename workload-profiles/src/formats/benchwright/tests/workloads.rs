@@ -18,7 +18,7 @@ enum Predictable {
     Low,
 }
 
-/// What a user feels.
+/// The latency that a user notices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Felt {
     PerToken,

@@ -1,5 +1,5 @@
-//! The flags of a command line tool as a profile: a flat mapping of flags and their values, as llm-d-benchmark writes them, or the
-//! command line itself. Both become one mapping with the names and the forms that the tool's table of flags gives.
+//! The flags of a command-line tool as a profile: a flat mapping of flags and values, as llm-d-benchmark writes it, or the command line
+//! itself. Both become a mapping with the names and forms from the tool's table of flags.
 
 use serde_json::{Map, Value};
 
@@ -9,16 +9,16 @@ use crate::{
     reader::described,
 };
 
-/// What llm-d-benchmark writes as the value of a flag without one.
+/// llm-d-benchmark writes this value for a flag without a value.
 const NO_VALUE: &str = "none";
 
-/// The most unknown flags for which the nearest known one is looked for: a profile may hold very many.
+/// Maximum unknown flags for which a suggestion is searched: a profile may contain very many.
 const MAX_SUGGESTIONS: usize = 50;
 
-/// What is written behind a flag.
+/// What follows a flag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::formats) enum Form {
-    /// Nothing: the flag is on where it is written.
+    /// Nothing: the flag is on if it is present.
     Switch,
     /// One value.
     One,
@@ -32,14 +32,14 @@ pub(in crate::formats) enum Form {
     Json,
 }
 
-/// What a flag means here.
+/// The effect of a flag.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) enum Effect {
     /// The format reads it.
     Read(Form),
-    /// It only concerns the original's own work, such as the names of its files.
+    /// It only affects the original's own work, such as its file names.
     Ignored,
-    /// It has no effect, for this reason, which becomes a notice.
+    /// It has no effect. This reason becomes a notice.
     Noticed(&'static str),
     /// A load with it cannot be run: the reason and the remedy.
     Refused(&'static str),
@@ -48,7 +48,7 @@ pub(in crate::formats) enum Effect {
 /// A flag.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Flag {
-    /// Its names without dashes at the start, the first of which the format uses.
+    /// Its names without leading dashes. The format uses the first one.
     pub names: &'static [&'static str],
     pub effect: Effect,
 }
@@ -78,7 +78,7 @@ pub(in crate::formats) struct Tool {
     pub name: &'static str,
     /// All its flags, in tables.
     pub flags: &'static [&'static [Flag]],
-    /// Whether a list that is given twice has the words of both.
+    /// Whether repeating a list flag appends its words.
     pub lists_add: bool,
 }
 
@@ -102,7 +102,8 @@ impl Tool {
     }
 }
 
-/// The flags of a mapping, with one name and one form each. `None` for a profile that is none, which adds a problem.
+/// The flags of a mapping, under their canonical names and in their canonical forms. `None`: the profile is not a mapping, and a problem
+/// was reported.
 pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &Findings) -> Option<Value> {
     let Some(entries) = profile.as_object() else {
         let wanted = format!("write the flags of {} as a mapping, a line `name: value` for each", tool.name);
@@ -116,8 +117,7 @@ pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &F
     Some(Value::Object(reader.read))
 }
 
-/// The flags of a command line, whose words before the first flag are those of `commands`, one of several. The words of the tool itself
-/// may have a path before them.
+/// The flags of a command line. The words before the first flag must equal one of `commands`. The tool's own word may include a path.
 pub(in crate::formats) fn from_command_line(
     text: &str,
     commands: &[&[&str]],
@@ -148,7 +148,7 @@ pub(in crate::formats) fn from_command_line(
     Some(Value::Object(reader.read))
 }
 
-/// The text of a flag that holds one value, which may look like a number.
+/// The text of a flag with one value. The text may look like a number.
 pub(in crate::formats) fn word(section: &crate::reader::Section, key: &'static str) -> Option<String> {
     let text = match section.value(key)? {
         Value::String(text) => text.trim().to_owned(),
@@ -188,7 +188,7 @@ impl Reader<'_> {
             };
             return self.findings.problem(shown, format!("is no flag of {}; {remedy}", self.tool.name));
         };
-        // A template leaves them empty where the run names no model: then it is the one that the server serves.
+        // A template leaves them empty if the run names no model. The model is then the one that the server reports.
         if value.is_null() && MODEL_FLAGS.contains(&flag.names[0]) {
             return;
         }
@@ -215,7 +215,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a value says that a switch is off.
+/// Whether the value turns a switch off.
 fn is_off(value: &Value) -> bool {
     match value {
         Value::Bool(on) => !on,
@@ -225,7 +225,7 @@ fn is_off(value: &Value) -> bool {
     }
 }
 
-/// A value in the form of its flag, or what is wrong with it.
+/// A value in the form that its flag requires; `Err` describes what is wrong.
 fn in_form(form: Form, value: &Value) -> Result<Value, String> {
     if value.is_null() {
         return Err("is empty; write its value, or none for a flag without one, or take the flag out".to_owned());
@@ -270,7 +270,7 @@ fn one(value: &Value) -> Result<Value, String> {
     }
 }
 
-/// The words of a text, or of a list of words. A word of a list may hold blanks. An empty text has none: a template may leave a name
+/// The words of a text, or of a list of words. A word in a list may contain blanks. An empty text has no words: a template may leave a name
 /// empty.
 fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     let wrong = || format!("is {}; write words with a blank between them", described(value));
@@ -291,7 +291,7 @@ fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     Ok(parts.filter(|it| !it.is_empty()).map(str::to_owned).collect())
 }
 
-/// Messages do not hold the words: one may be a credential.
+/// Messages do not contain the words, because one may be a credential.
 fn pairs(value: &Value, sign: char, between: char) -> Result<Value, String> {
     if let Ok(object) = json(value) {
         return Ok(object);

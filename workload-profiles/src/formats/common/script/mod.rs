@@ -1,4 +1,4 @@
-//! Scripts as profiles: the one command of a known tool in a text that has nothing else but comments, `set`, `export` and assignments.
+//! Scripts as profiles: one command of a known tool. The rest of the text may only contain comments, `set`, `export` and assignments.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::problem::quoted;
 
-/// The programs whose command lines are profiles.
+/// The tools with command lines that can be profiles.
 const TOOLS: [&str; 4] = ["aiperf", "benchmark_serving.py", "guidellm", "vllm"];
 /// Programs that run the program after them.
 const RUNNERS: [&str; 3] = ["env", "uv", "uvx"];
-/// Programs that are named with what to write instead.
+/// Unsupported programs, and what to write instead.
 const UNSUPPORTED: [(&str, &str); 7] = [
     ("docker", CONTAINER),
     ("podman", CONTAINER),
@@ -28,7 +28,7 @@ const GENAI_PERF: &str =
     "is a tool whose options are not read; write the load for its successor AIPerf, as aiperf profile and its options";
 const MULTI_TURN: &str = "is vLLM's benchmark of conversations, whose options are not read; write them as aiperf profile with \
                           --conversation-turn-mean, or in our own format with requests.conversations";
-/// How the names of the variables begin that are settings of a tool: those of GuideLLM.
+/// The prefix of variables that are settings of a tool: GuideLLM's.
 const SETTING: &str = "GUIDELLM__";
 
 /// Why a script is no profile.
@@ -71,8 +71,8 @@ pub(crate) fn is_script(text: &str) -> bool {
     is_shebang || begins
 }
 
-/// The words of the first command of a known tool, without what runs it. The text may be a template that is not yet rendered, so its
-/// lines are looked at one by one.
+/// The words of the first command of a known tool, without the program that runs it. The text may be an unrendered template, so it is
+/// searched line by line.
 pub(in crate::formats) fn first_tool(text: &str) -> Option<Vec<String>> {
     let commands = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
     commands.filter_map(|words| tool(&words).ok()).map(|(_, words)| words).next()

@@ -5,27 +5,27 @@ use crate::{
     workload::{Images, RequestSource, Trace},
 };
 
-/// What the requests hold.
+/// What the requests contain.
 pub(in crate::formats::guidellm) struct Data {
     pub requests: RequestSource,
     pub images: Option<Images>,
-    /// Whether the data says how long answers are. The original then asks for exactly this length.
+    /// Whether the data specifies the length of answers. The original then requests exactly this length.
     pub has_output: bool,
     /// Requests of a session; 1 without conversations.
     pub turns: u32,
     /// Whether the data has no end.
     pub endless: bool,
-    /// The most rows of each strategy.
+    /// Maximum rows of each strategy.
     pub rows: Option<u64>,
-    /// The recorded requests that a replay sends, and how much slower the data wants them.
+    /// The recorded requests that a replay sends, and the factor by which the data slows them down.
     pub trace: Option<(Trace, f64)>,
 }
 
-/// What the sources read beside their own keys.
+/// What the sources read in addition to their own keys.
 pub(in crate::formats::guidellm) struct Around<'a> {
-    /// The most tokens of an answer whose length the data does not say.
+    /// Maximum tokens of an answer, if the data does not specify its length.
     pub max_tokens: Option<u32>,
-    /// Whether requests hold messages.
+    /// Whether requests contain messages.
     pub has_messages: bool,
     pub strategies: Option<&'a [Strategy]>,
 }

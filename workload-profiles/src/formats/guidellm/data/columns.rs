@@ -1,4 +1,4 @@
-//! `spec.data_column_mapper`: which columns of a file hold what.
+//! `spec.data_column_mapper`: the roles of a file's columns.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::{
     workload::{PromptColumn, PromptForm},
 };
 
-/// The columns of a prompt, of which the original takes the first that a file has.
+/// Possible columns for a prompt. The original uses the first one that a file contains.
 const TEXTS: [&str; 9] =
     ["prompt", "instruction", "question", "input", "context", "content", "conversation", "turn", "text"];
-/// What the original reads beside texts and lengths.
+/// Columns that the original reads besides texts and lengths.
 const OTHERS: [&str; 12] = [
     "prefix_column",
     "image_column",
@@ -64,7 +64,7 @@ pub(super) fn read(spec: &Section) -> Columns {
     columns
 }
 
-/// The name of a column: a text, or a list of which the first is taken.
+/// The name of a column: a text, or a list, from which the first name is used.
 fn column(mappings: &Section, key: &'static str) -> Option<String> {
     let name = match mappings.value(key)? {
         Value::String(name) => Some(name),
@@ -91,7 +91,7 @@ fn column(mappings: &Section, key: &'static str) -> Option<String> {
 }
 
 impl Columns {
-    /// The column of the prompts. `default` is the one that every file of this format has.
+    /// The column of the prompts. `default`: the column that every file in this format has.
     pub fn prompt(&self, source: &Section, default: Option<&str>, has_messages: bool) -> Option<PromptColumn> {
         let named = |name: &String, form| Some(PromptColumn { name: name.clone(), form });
         match (&self.text, &self.messages, &self.path) {

@@ -42,7 +42,7 @@ pub(super) fn read(section: Section, kind: Kind, columns: &Columns, around: &Aro
     rows(section, file?, format, columns, around)
 }
 
-/// Reads a source of the Hugging Face Hub: a local file is read, a name is refused, because nothing is downloaded.
+/// Reads a source of type Hugging Face: a local file is read, but a dataset name is refused, because nothing is downloaded.
 pub(super) fn read_hugging_face(section: Section, columns: &Columns, around: &Around) -> Option<Data> {
     let names = ["source", "src", "from", "path", "name"];
     let key = names.into_iter().find(|it| section.value(it).is_some()).unwrap_or("source");
@@ -115,7 +115,7 @@ fn rows(section: Section, file: FileSource, format: DataSetFormat, columns: &Col
     Some(Data { requests, images: None, has_output, turns: 1, endless: false, rows: None, trace: None })
 }
 
-/// The file of a trace: `source`, a nested source of data, or in older versions `path`.
+/// The trace file: `source`, a nested data source, or in older versions `path`.
 pub(super) fn of_trace(section: &Section) -> Option<FileSource> {
     if section.value("source").is_none() {
         section.require(

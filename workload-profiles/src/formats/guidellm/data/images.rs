@@ -12,7 +12,7 @@ use crate::{
 
 /// The longest side of an image, in pixels.
 const MAX_SIDE: u64 = 8_192;
-/// The most images of a request.
+/// Maximum images of a request.
 const MAX_IMAGES: u64 = 1_000;
 /// The names of sizes.
 const RESOLUTIONS: [(&str, (u32, u32)); 9] = [
@@ -34,7 +34,7 @@ pub(super) struct ImageSource {
     max_tokens: Option<u32>,
 }
 
-/// Reads the source. `None` goes with at least one problem.
+/// Reads the source. `None`: at least one problem was reported.
 pub(super) fn read(section: Section, around: &Around) -> Option<ImageSource> {
     let per_request = section.or_default("images_per_request", 1, |it, key| it.count_u32(key, 1..=MAX_IMAGES));
     let encodings = [("jpeg", ImageEncoding::Jpeg), ("png", ImageEncoding::Png)];
@@ -124,7 +124,7 @@ impl ImageSource {
     pub fn alone(&self) -> Data {
         let output = self.output.clone().or(self.max_tokens.map(LengthDistribution::fixed));
         Data {
-            // A message has a text; the original sends none.
+            // A message needs a text; the original sends none.
             requests: RequestSource::random(
                 LengthDistribution::fixed(1),
                 output.unwrap_or_else(|| LengthDistribution::fixed(1)),

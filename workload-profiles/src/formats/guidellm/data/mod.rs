@@ -1,4 +1,4 @@
-//! `spec.data`: what the requests hold.
+//! `spec.data`: what the requests contain.
 
 mod around;
 mod columns;
@@ -16,7 +16,7 @@ use crate::{
 
 pub(super) use around::{Around, Data};
 
-/// The most sources: a text and images.
+/// Maximum sources: a text and images.
 const MAX_SOURCES: usize = 16;
 
 /// A source of data.
@@ -30,7 +30,7 @@ enum Kind {
     Unsupported(&'static str),
 }
 
-/// Reads the list and what belongs to it. `None` goes with at least one problem.
+/// Reads the list of sources and the keys related to it. `None`: at least one problem was reported.
 pub(super) fn read(spec: &Section, around: &Around) -> Option<Data> {
     let columns = columns::read(spec);
     let loader = loader(spec);

@@ -16,12 +16,12 @@ use crate::{
     },
 };
 
-/// The most turns of a conversation.
+/// Maximum turns of a conversation.
 const MAX_TURNS: u64 = 10_000;
-/// The most buckets of prefixes.
+/// Maximum buckets of prefixes.
 const MAX_BUCKETS: usize = 1000;
 
-/// Reads the source. `None` goes with at least one problem.
+/// Reads the source. `None`: at least one problem was reported.
 pub(super) fn read(section: Section, around: &Around) -> Option<Data> {
     section.require("prompt_tokens", "write the mean length of prompts in tokens");
     section.section("load_kwargs");
@@ -80,7 +80,7 @@ pub(super) fn read(section: Section, around: &Around) -> Option<Data> {
     Some(Data { requests, images: None, has_output, turns, endless: true, rows: None, trace: None })
 }
 
-/// Reads what only the original can send.
+/// Refuses features that only the original can send.
 fn refuse(section: &Section) {
     if section.list("branches").is_some_and(|it| !it.is_empty()) {
         section.problem(

@@ -1,7 +1,7 @@
 //! Lengths: a mean with a standard deviation and bounds.
 //!
-//! Without a standard deviation the original draws uniformly between the bounds, each of which is the mean where it is left out; else it
-//! draws from a normal distribution, whose bounds are then five standard deviations from the mean, and clips. Equal bounds are a fixed
+//! Without a standard deviation the original draws uniformly between the bounds; an absent bound equals the mean. With a standard deviation
+//! it draws from a normal distribution and clips; an absent bound is then five standard deviations from the mean. Equal bounds mean a fixed
 //! length.
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     workload::{LengthDistribution, Shape, TimeDistribution},
 };
 
-/// How many standard deviations a bound is from the mean where it is left out.
+/// Distance of a default bound from the mean, in standard deviations.
 const DEVIATIONS: f64 = 5.0;
 
 /// The keys of a distribution.
@@ -57,7 +57,7 @@ struct Drawn {
 pub(super) fn lengths(section: &Section, keys: Keys) -> Option<LengthDistribution> {
     let count = |key| section.count(key, 1..=MAX_TOKENS).map(|it| it as f64);
     let drawn = drawn(section, keys, 1.0, count)?;
-    // Exact: at most MAX_TOKENS, but for the default bound, which is cut to it.
+    // Exact: at most MAX_TOKENS, except for the default bound, which is clamped.
     let tokens = |it: f64| it.clamp(1.0, MAX_TOKENS as f64) as u32;
     Some(LengthDistribution {
         shape: drawn.shape,
@@ -110,7 +110,7 @@ fn drawn(section: &Section, keys: Keys, least: f64, read: impl Fn(&'static str) 
         None => Shape::Uniform,
         Some(_) => Shape::Normal,
     };
-    // The mean of the shape before clipping. A fixed length has the value of its bounds, whatever the mean says.
+    // The mean of the shape before clipping. A fixed length equals its bounds, whatever the mean is.
     let mean = match shape {
         Shape::Fixed => min,
         Shape::Uniform => f64::midpoint(min, max),

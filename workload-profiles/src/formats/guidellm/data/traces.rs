@@ -21,10 +21,10 @@ use crate::{
     },
 };
 
-/// Tokens of an answer of a recorded session whose length was not recorded.
+/// Output tokens for an answer in a recorded session without a recorded length.
 const DEFAULT_OUTPUT: u32 = 256;
 
-/// What is recorded.
+/// The type of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Times and lengths.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
     OpenTelemetry,
 }
 
-/// Reads the source. `None` goes with at least one problem.
+/// Reads the source. `None`: at least one problem was reported.
 pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data> {
     let file = files::of_trace(&section);
     let has_sessions = matches!(kind, Kind::Weka | Kind::OpenTelemetry);
@@ -93,7 +93,7 @@ pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data
     Some(Data { requests, images: None, has_output: true, turns: 1, endless: false, rows: None, trace })
 }
 
-/// The unit of the times in a file, and the factor that is left: the original's `time_scale` of data is its way to name the unit.
+/// The unit of the times in a file, and the remaining factor: the original uses `time_scale` of data to set the unit.
 fn unit(scale: f64) -> (TraceTime, f64) {
     let units = [(0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
     let unit = units.into_iter().find(|(seconds, _)| *seconds == scale);
@@ -125,7 +125,7 @@ fn shaping(section: &Section, has_sessions: bool) {
     }
 }
 
-/// Keys of recorded sessions, whose columns have the names of their formats.
+/// Keys of recorded sessions. Their columns have the names that their formats define.
 fn session_keys(section: &Section, kind: Kind, columns: &[String; 3], hashes: Option<&str>) {
     if kind == Kind::Weka {
         let names = [
@@ -168,7 +168,7 @@ fn session_keys(section: &Section, kind: Kind, columns: &[String; 3], hashes: Op
 #[derive(Clone, Copy)]
 struct Recorded {
     answers: RecordedAnswers,
-    /// Whether a request whose answer called a tool demands a call.
+    /// Whether requests must call a tool if their recorded answer called one.
     forced: bool,
 }
 

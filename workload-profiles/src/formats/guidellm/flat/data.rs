@@ -13,7 +13,7 @@ use crate::{
     yaml,
 };
 
-/// The sources of data, and how their rows are handed out. `None` goes with a problem.
+/// The data sources, and how their rows are distributed. `None`: a problem was reported.
 pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
     let items: Vec<Value> = match flat.get("data") {
         None => Vec::new(),
@@ -61,7 +61,7 @@ pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl F
     Some(())
 }
 
-/// One value as a list, and none as an empty one.
+/// The value as a list; an absent value is an empty list.
 fn as_list(value: Option<&Value>) -> &[Value] {
     match value {
         None => &[],
@@ -70,7 +70,7 @@ fn as_list(value: Option<&Value>) -> &[Value] {
     }
 }
 
-/// The number of rows, which old versions have among the lengths of synthetic data.
+/// The number of rows, which old versions place among the lengths of synthetic data.
 fn take_samples(sources: &mut [Value]) -> Option<Value> {
     let synthetic = sources
         .iter_mut()
@@ -79,7 +79,7 @@ fn take_samples(sources: &mut [Value]) -> Option<Value> {
     synthetic.filter_map(|it| it.remove("samples")).filter(|it| !it.is_null()).last()
 }
 
-/// Which columns hold what.
+/// The roles of the columns.
 fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     let key = name("data_column_mapper");
     match flat.get("data_column_mapper") {
@@ -87,7 +87,7 @@ fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) 
         Some(mapper @ Value::Object(_)) => {
             nested.set("data_column_mapper.column_mappings", &key, mapper.clone());
         }
-        // The only one that the original has for generated text.
+        // The only mapper that the original has for generated text.
         Some(Value::String(mapper)) if mapper == "generative_column_mapper" => {}
         Some(other) => {
             let remedy = "write the names of the columns, as {text_column: prompt}";
@@ -96,7 +96,7 @@ fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) 
     }
 }
 
-/// The arguments of a source: names of columns, and what the original's data set library takes.
+/// The arguments of a source: names of columns, and arguments for the original's data set library.
 fn read_arguments(nested: &mut Nested, source: Option<&mut Value>, index: usize, arguments: &Value, key: &str) {
     let (Some(Value::Object(source)), Value::Object(entries)) = (source, arguments) else {
         if !arguments.is_null() {
@@ -126,13 +126,13 @@ fn read_arguments(nested: &mut Nested, source: Option<&mut Value>, index: usize,
         } else if !value.is_null() {
             let path = format!("data_column_mapper.column_mappings.{column}");
             nested.set(&path, &shown, value.clone());
-            // Before the name of the other columns, which fits too.
+            // Inserted before the entry for the other columns, which also matches.
             nested.names.insert(0, (format!("spec.{path}"), nested.shown(&shown)));
         }
     }
     if !others.is_empty() {
         source.insert("load_kwargs".to_owned(), Value::Object(others));
-        // Before the name of the source, which fits too.
+        // Inserted before the entry for the source, which also matches.
         let shown = nested.shown(key);
         nested.names.insert(0, (format!("spec.data[{index}].load_kwargs"), shown));
     }

@@ -1,12 +1,12 @@
-//! What the versions up to 0.6 do where a profile is silent, and their settings, which are variables of the environment.
+//! Defaults of the versions up to 0.6, and their settings, which are environment variables.
 
 use serde_json::{Map, Value};
 
 use super::nested::Nested;
 
-/// The most requests under way over all processes (`max_concurrency` of the settings, in every version up to 0.6).
+/// Maximum concurrency over all processes (`max_concurrency` of the settings, in every version up to 0.6).
 const MAX_CONCURRENCY: u32 = 512;
-/// Keys that only versions from 0.4 on have. The older ones know `rate_type` and `backend_type`, which 0.4 to 0.6 take as well.
+/// Keys that exist since version 0.4. Older versions have `rate_type` and `backend_type`, which 0.4 to 0.6 accept as well.
 const SINCE_0_4: [&str; 19] = [
     "profile",
     "backend",
@@ -34,7 +34,7 @@ const SETTINGS: [(&str, &str); 2] = [("MAX_CONCURRENCY", "max_concurrency"), ("P
 /// How the names of the original's settings begin.
 pub(in crate::formats::guidellm) const SETTING: &str = "GUIDELLM__";
 
-/// The key of a setting, such as `GUIDELLM__MAX_CONCURRENCY`, or what to do without it.
+/// The key of a setting, such as `GUIDELLM__MAX_CONCURRENCY`; `Err` describes what to do instead.
 pub(in crate::formats::guidellm) fn key_of_setting(name: &str) -> Result<&'static str, String> {
     let plain = name.strip_prefix(SETTING).unwrap_or(name);
     let known = SETTINGS.iter().find(|(setting, _)| *setting == plain).map(|(_, key)| *key);
@@ -47,7 +47,7 @@ pub(in crate::formats::guidellm) fn key_of_setting(name: &str) -> Result<&'stati
     })
 }
 
-/// The bound on requests under way of a load that is not closed. `from_rate`: the rate of the profile is that bound.
+/// The concurrency limit of a load that is not a closed loop. `from_rate`: the profile's rate is this limit.
 pub(super) fn max_concurrency(
     nested: &mut Nested,
     flat: &Map<String, Value>,
@@ -80,7 +80,7 @@ pub(super) fn max_concurrency(
     }
 }
 
-/// A notice about the API where the profile names none, and does not show the version that it was written for.
+/// A notice about the API, if the profile does not name it and does not show which version it was written for.
 pub(super) fn note_api(nested: &Nested, written: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     let is_new =
         written.values().filter_map(Value::as_str).any(|it| SINCE_0_4.contains(&it.replace('-', "_").as_str()));

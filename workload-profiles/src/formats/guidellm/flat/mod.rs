@@ -21,7 +21,7 @@ use nested::{Nested, is_empty};
 
 pub(super) use origin::Origin;
 
-/// Every key, with what the original also calls it.
+/// Every key, with its aliases in the original.
 const KEYS: [(&str, &[&str]); 32] = [
     ("target", &[]),
     ("backend", &["backend_type"]),
@@ -41,7 +41,7 @@ const KEYS: [(&str, &[&str]); 32] = [
     ("dataloader_kwargs", &[]),
     ("profile", &["rate_type"]),
     ("rate", &[]),
-    // A setting of the original, which no file holds.
+    // A setting of the original that no file contains.
     ("max_concurrency", &[]),
     ("random_seed", &[]),
     ("outputs", &["output_formats"]),
@@ -58,14 +58,14 @@ const KEYS: [(&str, &[&str]); 32] = [
     ("max_global_error_rate", &[]),
 ];
 const OVER_SATURATION: (&str, &[&str]) = ("over_saturation", &["detect_saturation", "default_over_saturation"]);
-/// The longest wait for a connection or for something to read where none is written, in seconds.
+/// Default timeout for a connection and for reads, in seconds.
 const DEFAULT_TIMEOUT: f64 = 60.0;
 
 fn keys() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     KEYS.into_iter().chain([OVER_SATURATION])
 }
 
-/// The name of a key in this table, from any of its names.
+/// The canonical name of a key in this table, from any of its names.
 fn canonical(name: &str) -> Option<&'static str> {
     keys().find(|(key, others)| *key == name || others.contains(&name)).map(|(key, _)| key)
 }
@@ -152,7 +152,7 @@ fn backend(
     }
 }
 
-/// Arguments of the backend and of requests, which are keys of the backend now.
+/// Arguments of the backend and of requests. In the nested form they are keys of the backend.
 fn arguments(nested: &mut Nested, flat: &Map<String, Value>, key: &str, shown: &str) {
     let Some(value) = flat.get(key) else { return };
     let Some(entries) = value.as_object() else {
@@ -176,7 +176,7 @@ fn arguments(nested: &mut Nested, flat: &Map<String, Value>, key: &str, shown: &
     }
 }
 
-/// The profile, whose kind decides what `rate` means.
+/// The profile. Its kind decides what `rate` means.
 fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
     let kind = flat.get("profile").cloned().unwrap_or_else(|| json!("sweep"));
     let rates: Vec<Value> = match flat.get("rate") {
@@ -200,7 +200,7 @@ fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&st
         }
         // Streams of a closed loop.
         Some("concurrent") if first.is_some() => nested.set("profile.streams", &rate, Value::Array(rates)),
-        // The most requests under way.
+        // The concurrency limit.
         Some("throughput") => {
             if let Some(first) = &first {
                 nested.set("profile.max_concurrency", &rate, first.clone());

@@ -1,4 +1,4 @@
-//! The nested form of a scenario, as the flat one is translated to it.
+//! The nested form of a scenario, to which the flat form is translated.
 
 use serde_json::{Map, Value};
 

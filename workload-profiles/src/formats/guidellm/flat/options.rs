@@ -29,7 +29,7 @@ pub(in crate::formats::guidellm) fn from_options(options: &[CommandOption], find
             Ok(())
         } else if SCENARIO.contains(&name.as_str()) {
             single(option).and_then(builtin).map(|it| {
-                // The profile and the data; both come first, so that other options replace them.
+                // The profile and the data come first, so that other options replace them.
                 for (key, value) in it {
                     let value = if key == "profile" { json!("sweep") } else { value };
                     flat.entry(key).or_insert(value);
@@ -55,7 +55,7 @@ fn value_of(plain: &str, option: &CommandOption, flat: &mut Map<String, Value>) 
         return Err(format!("is no known option; {}", suggestion(&option.name, names.iter().map(String::as_str))));
     };
     let text = single(option)?;
-    // A source of data is a text, whatever it looks like.
+    // A data source is always a text, even if it looks like another type.
     let value = if key == "data" { Value::String(text.to_owned()) } else { typed(text)? };
     let values = match (key, value) {
         ("rate", Value::String(text)) => text.split(',').map(|it| typed(it.trim())).collect::<Result<Vec<_>, _>>()?,

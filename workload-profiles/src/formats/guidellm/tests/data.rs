@@ -33,7 +33,7 @@ fn lengths_are_drawn_as_in_the_original() {
     check_length("prompt_tokens: 64, prompt_tokens_stdev: 10", Shape::Normal, 14, 114, 64.0);
     check_length("prompt_tokens: 64, prompt_tokens_stdev: 20", Shape::Normal, 1, 164, 64.0);
     check_length("prompt_tokens: 64, prompt_tokens_stdev: 20, prompt_tokens_max: 70", Shape::Normal, 1, 70, 64.0);
-    // Without a standard deviation it is uniform, and a bound that is left out is the mean.
+    // Without a standard deviation the distribution is uniform, and an absent bound equals the mean.
     check_length("prompt_tokens: 64, prompt_tokens_min: 10, prompt_tokens_max: 90", Shape::Uniform, 10, 90, 50.0);
     check_length("prompt_tokens: 64, prompt_tokens_min: 10", Shape::Uniform, 10, 64, 37.0);
     check_length("prompt_tokens: 64, prompt_tokens_min: 9, prompt_tokens_max: 9", Shape::Fixed, 9, 9, 9.0);

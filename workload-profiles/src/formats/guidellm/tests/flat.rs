@@ -9,7 +9,7 @@ use crate::workload::{LengthDistribution, Load, Margin, OutputLength, RequestSou
 
 const OLD: &str = "profile: has the format of GuideLLM up to 0.6, and is read with the meaning of those versions";
 
-/// A flat profile, with a bound and data where a test writes none.
+/// A flat profile, with a default bound and default data.
 fn flat(keys: &str) -> String {
     let mut text = keys.to_owned();
     for (key, default) in [
@@ -71,7 +71,7 @@ fn the_other_keys_have_their_places() {
             "random_seed: is not used: the seed of the run decides every draw",
         ]
     );
-    // Those versions wait for a minute.
+    // These versions time out after one minute.
     let silence = read(&flat("")).unwrap().0.timeouts.first_token;
     assert_eq!(silence, Some(Span(Duration::from_secs(60))));
 }

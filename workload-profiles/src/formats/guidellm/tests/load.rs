@@ -205,7 +205,7 @@ fn a_bare_number_below_1_is_a_share() {
     assert_eq!(margins("warmup: '{\"value\": 3, \"mode\": \"requests\"}'", &both), (requests(3), None));
     assert_eq!(margins("warmup: {value: 3, mode: duration}", &both).0, duration(3.0));
     assert_eq!(margins("warmup: {percent: null, value: null, mode: prefer_duration}", time).0, None);
-    // The value is used where a share is left out, and the share wins.
+    // The value is used if the share is absent; otherwise the share takes precedence.
     assert_eq!(margins("warmup: {percent: 0.2, value: 3, mode: both}", time).0, duration(20.0));
 }
 
@@ -327,7 +327,7 @@ fn a_strategy_ends_within_a_week_and_after_its_ramp_up() {
         "profile: {kind: sweep, rampup_duration: 40}",
         "spec.profile.rampup_duration: is 40s, longer than stage c512, which takes 30s; shorten it",
     );
-    // What nothing bounds is cut to a week.
+    // An unbounded strategy is cut to one week.
     let rows = "data: [{kind: csv_file, path: a.csv}]\nconstraints: []";
     assert_eq!(stages(&format!("profile: {{kind: constant, rate: 0.1}}\n{rows}"))[0].load.count(), Some(60_480));
 }

@@ -12,7 +12,7 @@ use crds::benchmark_run::Harness;
 use super::*;
 use crate::{parse_text, problem::ProfileError, workload::Workload};
 
-/// The notice of every synthetic load, which has a test of its own.
+/// The notice for every synthetic load, which its own test checks.
 const TOKENIZER: &str = "spec.tokenizer: is that of the model";
 
 fn read(text: &str) -> Result<(Workload, Vec<String>), ProfileError> {
@@ -22,7 +22,7 @@ fn read(text: &str) -> Result<(Workload, Vec<String>), ProfileError> {
     Ok((workload, notices.collect()))
 }
 
-/// A nested profile: what a test writes, and what it leaves out.
+/// A nested profile: the keys from the test, and defaults for the other keys.
 fn nested(spec: &str) -> String {
     let mut text = spec.to_owned();
     for (key, default) in [
@@ -50,7 +50,7 @@ fn check_error(spec: &str, expected: &str) {
     assert_eq!(read(&nested(spec)).map(|it| it.1).unwrap_err().to_string(), expected, "{spec}");
 }
 
-/// The one notice begins with this text.
+/// Checks that there is one notice, which begins with this text.
 fn check_notice(spec: &str, expected: &str) {
     let found = notices(spec);
     assert!(found.len() == 1 && found[0].starts_with(expected), "{spec}\n{found:?}");

@@ -92,7 +92,7 @@ fn a_command_line_is_a_profile_of_a_run() {
     assert!(prepared(line, "m", &[], &[("streams", "4")]).is_err());
 }
 
-/// The scenarios of the other projects, where a developer has them: in the folder that PEER_DATA names, or beside the project.
+/// The scenarios of other projects, if a developer has them: in the folder that PEER_DATA names, or beside the project.
 #[test]
 fn the_scenarios_of_the_other_projects_are_accepted() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/peer-data");

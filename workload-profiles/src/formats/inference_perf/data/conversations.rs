@@ -19,7 +19,7 @@ const DEFAULT_INPUT: u32 = 512;
 const DEFAULT_OUTPUT: u32 = 256;
 const DEFAULT_CONTEXT: u32 = 225_000;
 const DEFAULT_SEED: u64 = 42;
-/// The tokens of the context that the original leaves free.
+/// Context tokens that the original leaves free.
 const FREE_TOKENS: u32 = 200;
 
 /// Reads the section under its name in `data`.

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// The most tokens of an answer in a chat.
+/// Maximum tokens of an answer in a chat.
 const CHAT_TOKENS: u32 = 30;
 /// The original's defaults of min and max.
 const DEFAULT: (u32, u32) = (10, 1024);
@@ -47,7 +47,7 @@ impl Known {
         }
     }
 
-    /// The name of the file where a profile names none, as the original allows for two data sets.
+    /// The default file name, which the original has for two data sets.
     fn default_file(self) -> Option<&'static str> {
         match self {
             Known::ShareGpt => Some(Published::SHAREGPT.file),
@@ -74,7 +74,7 @@ impl Known {
         }
     }
 
-    /// The original reads all but one from the start again.
+    /// The original restarts all data sets except one from the beginning.
     fn used_up(self) -> UsedUp {
         match self {
             Known::InfinityInstruct => UsedUp::Refuse,
@@ -82,7 +82,7 @@ impl Known {
         }
     }
 
-    /// Whether the original takes a row before the first request, and sends it only when it begins the file anew.
+    /// Whether the original consumes a row before the first request, and sends this row only after it restarts the file.
     fn skips_first_row(self) -> bool {
         match self {
             Known::ShareGpt | Known::CnnDailyMail | Known::InfinityInstruct => true,
@@ -151,7 +151,7 @@ fn file(section: &Section, known: Known) -> Option<(FileSource, DataSetFormat)> 
     Some((file, format))
 }
 
-/// The bounds of both distributions. The original takes nothing else of them here.
+/// The bounds of both distributions. The original uses nothing else from them here.
 fn lengths(section: &Section, known: Known, api: Api) -> LengthFilter {
     let input = bounds(section, "input_distribution");
     let output = bounds(section, "output_distribution");

@@ -1,4 +1,4 @@
-//! Section `data`: what the requests hold.
+//! Section `data`: what the requests contain.
 
 mod conversations;
 mod data_sets;
@@ -16,7 +16,7 @@ use crate::{
     workload::{FileSource, Images, PromptText, RequestSource},
 };
 
-/// Keys that hold the settings of one type of data each.
+/// Keys with the settings of one data type each.
 const SETTINGS: [&str; 6] = [
     "shared_prefix",
     "conversation_replay",
@@ -76,11 +76,11 @@ const TYPES: [(&str, Type); 16] = [
 /// The section as it was read.
 pub(super) struct DataSection {
     pub requests: RequestSource,
-    /// The file with the lengths, where they do not come from distributions.
+    /// The file with the lengths, if they do not come from distributions.
     pub trace: Option<Recording>,
     pub images: Option<Images>,
     pub corpus: Option<FileSource>,
-    /// The model that the recorded requests name in place of the recorded one.
+    /// The model that requests name instead of the recorded model.
     pub model: Option<String>,
 }
 
@@ -99,14 +99,14 @@ impl DataSection {
     }
 }
 
-/// Reads the section; `None` goes with at least one problem. `api` is that of the profile.
+/// Reads the section. `None`: at least one problem was reported. `api`: the API of the profile.
 pub(super) fn read(section: Section, api: Api, several_stages: bool) -> Option<DataSection> {
     section.require("type", "write one of random, synthetic and shared_prefix, or mock for the mock prompts that inference-perf sends without a type");
     let kind = section.choice("type", &TYPES)?;
     if let Type::Unsupported(reason) = kind {
         let name = section.text("type").unwrap_or_default();
         section.problem("type", format!("is {name}, which {reason}"));
-        // Problems with the other keys would not help: they belong to that type.
+        // Other problems would not help: the keys belong to the unsupported type.
         return None;
     }
     let trace = Recording::read(&section, "trace");
@@ -163,7 +163,7 @@ fn images(section: &Section, kind: Type) -> Option<Images> {
     section.section("multimodal").and_then(|it| multimodal::read(it, false))
 }
 
-/// A problem with the API, and notices where the original uses another one.
+/// Adds a problem if the API does not fit, and notices if the original uses another API.
 fn check_api(section: &Section, kind: Type, api: Api, has_images: bool) {
     let data = section.text("type").unwrap_or_default();
     match kind {
@@ -188,7 +188,7 @@ fn refused_chat(section: &Section, data: &str) {
     section.notice("type", message);
 }
 
-/// Notices for settings of other types of data, which the original ignores too.
+/// Notices for settings of other data types, which the original ignores too.
 fn note_unused(section: &Section, kind: Type) {
     section.ignored("path", ValueType::Text);
     section.ignored("load_timeout", ValueType::Number);

@@ -9,18 +9,18 @@ use crate::{
     workload::{ImageEncoding, ImagePlace, ImageSize, Images, LengthDistribution},
 };
 
-/// The most images of a request.
+/// Maximum images of a request.
 const MAX_IMAGES: u64 = 256;
-/// The most pixels of a row or a column.
+/// Maximum pixels of a row or a column.
 const MAX_PIXELS: u64 = 8192;
-/// The most sizes.
+/// Maximum number of sizes.
 const MAX_SIZES: usize = 64;
-/// The most that a weight can be.
+/// Maximum weight.
 const MAX_WEIGHT: f64 = 1e9;
 
 const IMAGE_KEYS: [&str; 4] = ["count", "insertion_point", "resolutions", "representation"];
 
-/// Reads the section. `None` where it asks for no image, or where it is wrong, which adds a problem.
+/// Reads the section. `None` if it requests no images, or if a problem was reported.
 pub(super) fn read(section: Section, shared_by_group: bool) -> Option<Images> {
     for key in ["video", "audio"] {
         if section.value(key).is_some() {

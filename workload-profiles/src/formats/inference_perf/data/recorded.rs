@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The most tokens of a block.
+/// Maximum tokens of a block.
 const MAX_BLOCK: u64 = 65_536;
 /// The original's defaults.
 const DEFAULT_OUTPUT: u32 = 1000;
@@ -132,7 +132,7 @@ fn files(section: &Section) -> Option<RecordedFiles> {
     }
 }
 
-/// The folder that takes the place of a data set of Hugging Face.
+/// The folder that replaces a Hugging Face data set.
 fn not_downloaded(section: &Section) -> Option<RecordedFiles> {
     let name = match section.value("hf_dataset_path") {
         Some(Value::String(name)) => Some(name.as_str()),
@@ -161,7 +161,7 @@ fn model(section: &Section) -> Option<String> {
     let name = section.text("static_model_name").map(str::trim).filter(|it| !it.is_empty());
     let mapping = section.ignored("model_mapping", ValueType::Mapping);
     if is_static {
-        // A run without a model uses the one that the server serves.
+        // A run without a model uses the model that the server reports.
         return name.map(str::to_owned);
     }
     let key = if mapping { "model_mapping" } else { "use_static_model" };
@@ -189,7 +189,7 @@ fn tool_calls(section: &Section, kind: Kind) -> RecordedToolCalls {
     }
 }
 
-/// The filter, as text. It is parsed to refuse what is not known before the run.
+/// The filter, as text. It is parsed so that unsupported syntax is refused before the run.
 fn filter(section: &Section) -> Option<String> {
     let text = section.text("filter")?;
     if let Err(error) = Filter::parse(text) {

@@ -16,7 +16,7 @@ use crate::{
     workload::{Images, LengthDistribution, RequestSource},
 };
 
-/// Reads the section; the images are those that the prompts of a group share.
+/// Reads the section. The prompts of a group share the images.
 pub(super) fn read(section: Section) -> Option<(RequestSource, Option<Images>)> {
     let multi_turn = section.bool("enable_multi_turn_chat").unwrap_or(false);
     let images = section.section("multimodal").and_then(|it| multimodal::read(it, true));
@@ -52,8 +52,8 @@ fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<
     }
 }
 
-/// A length, or an older key that holds only a distribution; 50 when both are absent, as in the original. Beside a number the
-/// distribution wins, and the original refuses two distributions.
+/// A length, or an older key that only accepts a distribution; 50 if both are absent, as in the original. A distribution overrides a
+/// number, and the original refuses two distributions.
 fn either_length(section: &Section, name: &'static str, older: &'static str) -> Option<LengthDistribution> {
     if section.value(older).is_none() {
         return length_or(section, name, 50);

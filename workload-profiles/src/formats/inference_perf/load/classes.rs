@@ -1,4 +1,4 @@
-//! `load.lora_traffic_split`: LoRA adapters, one of which is drawn for each request.
+//! `load.lora_traffic_split`: LoRA adapters. Each request draws one of them.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses},
 };
 
-/// The most adapters.
+/// Maximum adapters.
 const MAX_ADAPTERS: usize = 1000;
 /// How far the sum of all splits may be from 1: the original computes it in floating point and demands 1 exactly.
 const TOLERANCE: f64 = 1e-6;
 
-/// Reads the list. `None` goes with at least one problem.
+/// Reads the list. `None`: at least one problem was reported.
 pub(super) fn read(load: &Section) -> Option<TrafficClasses> {
     const KEY: &str = "lora_traffic_split";
     if load.value(KEY).is_none() {

@@ -16,9 +16,9 @@ use crate::{
 
 /// The longest pause and request, in seconds.
 const MAX_PAUSE: f64 = MAX_PAUSE_SECONDS as f64;
-/// The pause after a stage when none is given, in seconds, as in the original.
+/// Default pause after a stage, in seconds, as in the original.
 const DEFAULT_INTERVAL: f64 = 1.0;
-/// The longest request when none is given, in seconds: what the original's HTTP client allows.
+/// Default request timeout, in seconds: the limit of the original's HTTP client.
 const DEFAULT_TIMEOUT: f64 = 300.0;
 
 /// The section as it was read.
@@ -49,7 +49,7 @@ const TYPES: [(&str, Type); 5] = [
     ("trace_session_replay", Type::Sessions),
 ];
 
-/// Reads the section; `None` goes with at least one problem. `data` is what the load sends, where that is known.
+/// Reads the section. `None`: at least one problem was reported. `data`: what the load sends, if that is known.
 pub(super) fn read(section: Section, data: Option<&DataSection>) -> Option<LoadSection> {
     let kind = section.or_default("type", TYPES[0].1, |it, key| it.choice(key, &TYPES));
     without_meaning(&section, kind);
@@ -76,7 +76,7 @@ pub(super) fn read(section: Section, data: Option<&DataSection>) -> Option<LoadS
     })
 }
 
-/// The trace that a load of type trace_replay replays, and whether it also gives the lengths.
+/// The trace of a load of type trace_replay, and whether it also contains the lengths.
 fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> Option<(Recording, bool)> {
     if !matches!(kind, Some(Type::Trace)) {
         if section.value("trace").is_some() {
@@ -105,7 +105,7 @@ fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> 
     Some((recording, lengths.is_some()))
 }
 
-/// Recorded sessions need a load of sessions, and no other data can be sent by one.
+/// Recorded sessions need a session load, and a session load needs recorded sessions.
 fn check_sessions(section: &Section, kind: Type, data: &DataSection) {
     let is_recorded = matches!(data.requests, RequestSource::Recorded(_));
     if is_recorded && kind != Type::Sessions {

@@ -1,4 +1,4 @@
-//! `load.stages`: stages whose rates or levels are written out.
+//! `load.stages`: stages with explicit rates or concurrency levels.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::{
 /// The longest stage, in seconds.
 const MAX_STAGE: f64 = MAX_STAGE_SECONDS as f64;
 
-/// Reads the stages; `pause` is the pause between them. `None` goes with at least one problem.
+/// Reads the stages. `pause`: the pause between stages. `None`: at least one problem was reported.
 pub(super) fn read(
     section: &Section,
     kind: Option<Type>,
@@ -52,7 +52,7 @@ pub(super) fn read(
     complete.then_some(stages)
 }
 
-/// One stage, and how long its requests may run after it; its shape depends on the type of the load.
+/// One stage, and how long its requests may run after its end. Its shape depends on the type of the load.
 fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Option<(Load, Option<Span>)> {
     const OPEN: &str = "constant, poisson or trace_replay";
     const CLOSED: &str = "concurrent";
@@ -108,8 +108,8 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     })
 }
 
-/// As in the original, the rate and the duration only give the number of rows that are replayed, and not even that where the trace
-/// also gives the lengths: then all rows are.
+/// As in the original, rate and duration only set the number of rows to replay. If the trace also contains the lengths, they have no
+/// effect, and all rows are replayed.
 fn replay(stage: &Section, trace: Option<&(Recording, bool)>) -> Option<Load> {
     let count = open(stage, Arrivals::Poisson)?.count();
     let (recording, lengths) = trace?;
@@ -127,7 +127,7 @@ fn closed(stage: &Section) -> Option<Load> {
     Some(Load::closed(concurrency?, count?))
 }
 
-/// Sessions, each of which takes a slot. After its timeout a stage starts none, and cancels those under way.
+/// Sessions; each takes a slot. After its timeout, a stage starts no sessions and cancels the sessions in flight.
 fn sessions(stage: &Section) -> Option<(Load, Option<Span>)> {
     stage.require("concurrent_sessions", "write how many sessions are under way at once, or 0 for all");
     let slots = stage.count_u32("concurrent_sessions", 0..=MAX_CONCURRENCY);

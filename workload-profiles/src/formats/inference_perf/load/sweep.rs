@@ -1,4 +1,4 @@
-//! `load.sweep`: stages up to the rate at which the server is saturated, which a burst measures.
+//! `load.sweep`: stages up to the server's saturation rate, which a burst measures.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ const DEFAULT_STAGES: u32 = 5;
 const DEFAULT_DURATION: f64 = 180.0;
 const DEFAULT_PERCENTILE: f64 = 95.0;
 
-/// Reads the section; `pause` is the pause between stages. `None` goes with at least one problem.
+/// Reads the section. `pause`: the pause between stages. `None`: at least one problem was reported.
 pub(super) fn read(load: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stage>> {
     let section = load.section("sweep")?;
     if load.ignored("stages", ValueType::List) {

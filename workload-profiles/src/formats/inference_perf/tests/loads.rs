@@ -29,7 +29,7 @@ fn a_stage_of_sessions_is_a_closed_loop_of_sessions() {
     .unwrap();
     assert_eq!(closed(&stages[0]), (4, None, None, None));
     assert_eq!(closed(&stages[1]), (8, Some(20), Some("300s".to_owned()), Some(2.0)));
-    // A stage past its timeout is over: what is under way is cancelled.
+    // A stage ends at its timeout: requests in flight are cancelled.
     assert_eq!((stages[0].grace, stages[1].grace), (None, Some(Span::default())));
     assert_eq!(closed(&stages[2]), (16, Some(16), None, None));
     assert_eq!(closed(&stages[3]), (60_000, None, None, None));
@@ -40,7 +40,7 @@ fn a_stage_of_sessions_is_a_closed_loop_of_sessions() {
 
 #[test]
 fn workers_do_not_bound_the_requests_of_sessions() {
-    // The original needs as many slots in a worker as its sessions have requests, and else stands still.
+    // The original deadlocks unless a worker has as many slots as its sessions have requests.
     let text = "load: {type: trace_session_replay, worker_max_concurrency: 1, num_workers: 1, stages: [{concurrent_sessions: 4}]}";
     let (workload, notices) = read(&format!("{text}\n{OTEL}")).unwrap();
     assert_eq!((closed(&workload.stages[0]).0, notices.len()), (4, 0));

@@ -1,4 +1,4 @@
-//! Profiles whose authors meant something else than the original reads.
+//! Profiles that the original reads differently from what their authors meant.
 
 use super::*;
 

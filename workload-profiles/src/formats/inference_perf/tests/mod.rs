@@ -56,7 +56,7 @@ fn check_notice(sections: &str, expected: &str) {
     assert_eq!(read(sections).unwrap().1, [expected], "{sections}");
 }
 
-/// One of the notices is this one.
+/// Checks that the notices contain this one.
 fn check_one_notice(sections: &str, expected: &str) {
     let notices = read(sections).unwrap().1;
     assert!(notices.iter().any(|it| it == expected), "{sections}\n{notices:#?}\nlacks {expected}");
@@ -143,7 +143,7 @@ fn lengths_have_the_shape_that_they_ask_for() {
     assert_eq!(input_lengths("type: fixed, mean: 50").std_dev, 0.0);
     assert_eq!(input_lengths("type: lognormal, mean: 5000, max: 9000, std_dev: 7000").mean, 5000.0);
     assert_eq!(input_lengths("variance: 16, std_dev: 0").std_dev, 4.0);
-    // The original raises it to the largest stage, and never uses a length twice.
+    // The original raises it to the size of the largest stage, and never uses a length twice.
     assert_eq!(input_lengths("total_count: 100").total_count, None);
     assert_eq!(input_lengths("type: fixed, mean: 5000"), LengthDistribution::fixed(5000));
     assert_eq!(input_lengths("type: fixed, mean: 10.7"), LengthDistribution::fixed(10));

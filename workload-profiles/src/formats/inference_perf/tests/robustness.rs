@@ -1,4 +1,4 @@
-//! Shipped profiles that are cut, changed and mistyped: they never make the parser panic, and reading them ends soon.
+//! Shipped profiles with cuts, changes and typing errors: they never make the parser panic, and reading them ends soon.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn rendered(index: usize) -> String {
     crate::prepare(&run("m"), template, &with("m", required(name)).unwrap(), &Default::default()).unwrap().text
 }
 
-/// What is read of any text is within the bounds of a run, and its report is a profile of our own format.
+/// Every text that is accepted results in a workload within the bounds of a run, and its report is a valid profile in our own format.
 fn check_bounds(text: &str) {
     if let Ok((workload, _)) = parse_text(Harness::InferencePerf, Target::default(), text) {
         assert!(!workload.stages.is_empty() && workload.stages.len() <= 1000, "{text}");

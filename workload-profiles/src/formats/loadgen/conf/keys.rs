@@ -1,4 +1,4 @@
-//! The settings that a configuration file can hold: the name, the type, the scenarios and the unit of each.
+//! The settings that a configuration file can contain: their names, types, scenarios and units.
 
 use super::{Conf, ConfFile, number};
 use crate::{
@@ -81,7 +81,7 @@ pub(crate) const KEYS: [Key; 33] = [
     key("accuracy_sample_count_override", SettingType::Integer),
 ];
 
-/// The remark about a line, if it has another effect than its author may expect.
+/// The remark about a line, if its effect may surprise its author.
 pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     let mut parts = key.rsplitn(3, '.');
     let (Some(name), Some(scenario), Some(model)) = (parts.next(), parts.next(), parts.next()) else {
@@ -156,7 +156,7 @@ fn mode(number: u64) -> Option<Mode> {
 const NS: u64 = 1_000_000;
 
 impl Conf {
-    /// Sets what the file holds for a model in a scenario.
+    /// Applies the file's settings for a model in a scenario.
     pub(super) fn apply(&self, model: &str, scenario: Scenario, it: &mut Settings) {
         let integer_of = |scenario, name| self.find(model, scenario, name).map(|it| number::integer(&it.value).0);
         let real_of = |scenario, name| self.find(model, scenario, name).map(|it| number::real(&it.value).0);

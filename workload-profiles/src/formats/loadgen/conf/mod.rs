@@ -12,7 +12,7 @@ use super::{Scenario, Settings};
 use crate::problem::quoted;
 pub(crate) use keys::{KEYS, SettingType};
 
-/// Which file it is: LoadGen's `conf_type`.
+/// The type of file: LoadGen's `conf_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfFile {
     /// mlperf.conf, type 0. It alone can set the seeds of the round.
@@ -37,7 +37,7 @@ impl ConfFile {
 /// A file that cannot be applied. The settings are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{} does not exist; write it, or leave it out", file.name())]
     Missing {
         /// Which file.
@@ -58,7 +58,7 @@ impl ConfError {
     }
 }
 
-/// A line that cannot be read, or that has another effect than its author may expect.
+/// A line that cannot be read, or with an effect that may surprise its author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}, line {line}: {} {message}", file.name(), quoted(text))]
 pub struct LineError {
@@ -72,7 +72,7 @@ pub struct LineError {
     pub message: String,
 }
 
-/// A line that LoadGen accepts, but whose effect its author may not expect.
+/// A line that LoadGen accepts, but with an effect that may surprise its author.
 pub type Remark = LineError;
 
 /// Applies the text of a file to the settings of a model in a scenario, as LoadGen's FromConfig does. The text is `None` when
@@ -135,14 +135,14 @@ impl Conf {
         if errors.is_empty() { Ok(conf) } else { Err(ConfError::Lines(errors)) }
     }
 
-    /// The line that sets a setting: one for the model or the scenario comes before one for all of them.
+    /// The line that sets a setting: a line for one model or scenario takes precedence over a line for all.
     fn find(&self, model: &str, scenario: Scenario, name: &str) -> Option<&Entry> {
         let scenario = scenario.name();
         let keys = [(model, scenario), ("*", scenario), (model, "*"), ("*", "*")];
         keys.iter().find_map(|(model, scenario)| self.entries.get(&format!("{model}.{scenario}.{name}")))
     }
 
-    /// The lines that LoadGen does not use because another setting switches them off.
+    /// The lines that LoadGen does not use because another setting disables them.
     fn unread(&self, model: &str, scenario: Scenario, settings: &Settings) -> Vec<Remark> {
         let tokens = ("use_token_latencies", settings.use_token_latencies || scenario != Scenario::Server);
         let infer = ("infer_token_latencies", settings.infer_token_latencies);

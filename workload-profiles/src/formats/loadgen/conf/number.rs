@@ -1,6 +1,6 @@
 //! Numbers as C's `strtoull` and `strtod` read them: the longest prefix of a text that is a number, and its length.
 //!
-//! Rust's own parsers do not read a prefix, do not wrap negative numbers, and do not tell octal integers by their leading 0.
+//! Rust's own parsers do not read a prefix, do not wrap negative numbers, and do not read a leading 0 as octal.
 
 /// An integer as `strtoull` with base 0 reads it: an optional sign, `0x` for hexadecimal, a leading 0 for octal. A value that is
 /// too large becomes 2^64 - 1, and a negative value wraps. The second result is the number of bytes read, 0 if there is no number.
@@ -63,7 +63,7 @@ fn digits(text: &str, is: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|it| is(*it)).count()
 }
 
-/// The number of bytes with a point, and of digits alone; `None` without any digit.
+/// The number of bytes including a point, and the number of digits; `None` without any digit.
 fn mantissa(text: &str, is: impl Fn(u8) -> bool + Copy) -> Option<(usize, usize)> {
     let whole = digits(text, is);
     let fraction = text[whole..].strip_prefix('.').map(|it| digits(it, is));
@@ -100,7 +100,7 @@ fn hexadecimal(text: &str) -> Option<(f64, usize)> {
             after_point = true;
             continue;
         };
-        // Of digits beyond 60 bits only matters whether one of them is not 0.
+        // Beyond 60 bits, only whether any digit is not 0 matters.
         if mantissa >> 60 == 0 {
             mantissa = mantissa << 4 | u64::from(digit);
             shift -= if after_point { 4 } else { 0 };
@@ -112,7 +112,7 @@ fn hexadecimal(text: &str) -> Option<(f64, usize)> {
     Some((scaled(mantissa, lost, shift + exponent), 2 + length + of_exponent))
 }
 
-/// The double nearest to `mantissa` * 2^`exponent`, ties to even. `lost` says that the exact mantissa is a little larger.
+/// The double nearest to `mantissa` * 2^`exponent`, ties to even. `lost`: the exact mantissa is slightly larger.
 fn scaled(mantissa: u64, lost: bool, exponent: i64) -> f64 {
     /// 64 bits less the 53 of a double's mantissa.
     const SPARE: u32 = 11;
@@ -132,7 +132,7 @@ fn scaled(mantissa: u64, lost: bool, exponent: i64) -> f64 {
     let (kept, half) = ((wide >> drop) as u64, 1_u128 << (drop - 1));
     let rest = wide & ((1 << drop) - 1);
     let kept = kept + u64::from(rest > half || (rest == half && kept & 1 == 1));
-    // The leading bit of a normal number is not written: it adds one to the field of the exponent.
+    // The leading bit of a normal number is implicit: it adds one to the exponent field.
     let field = u64::try_from(leading + 1_022).unwrap_or_default();
     f64::from_bits((field << 52) + kept)
 }

@@ -7,7 +7,7 @@ pub(super) struct Benchmark {
     pub name: &'static str,
     /// The number of samples of the data set.
     pub samples: u64,
-    /// The most tokens of an answer; `None` where this project does not know the rule.
+    /// Maximum tokens of an answer; `None` if this project does not know the rule.
     pub max_tokens: Option<u32>,
 }
 

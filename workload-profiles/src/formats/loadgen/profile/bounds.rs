@@ -13,10 +13,10 @@ const MAX_LATENCY_MS: f64 = 86_400_000.0;
 /// Where a wrong setting is corrected.
 const REMEDY: &str = "set it under settings or in user_conf";
 
-/// A setting by its name in configuration files, and what is wrong with it.
+/// A setting's name in configuration files, and what is wrong with the setting.
 type Found = (&'static str, String);
 
-/// Adds a problem for each setting that cannot be run; true when there is none.
+/// Adds a problem for each setting that cannot be run. Returns true if there is none.
 pub(super) fn check(root: &Section, tests: &Tests, qsl: &Qsl) -> bool {
     let mut problems: Vec<Found> = Vec::new();
     for test in &tests.tests {

@@ -17,7 +17,7 @@ pub(super) struct AuditConfig<'a> {
     pub text: &'a str,
 }
 
-/// Reads `round`; `None` goes with a problem.
+/// Reads `round`; `None`: a problem was reported.
 pub(super) fn round(root: &Section) -> Option<Round> {
     root.or_default("round", Round::default(), |root, key| {
         let name = root.text(key)?;
@@ -48,7 +48,7 @@ pub(super) fn audit<'a>(root: &Section<'a>) -> Result<Option<AuditConfig<'a>>, R
     Ok(Some(AuditConfig { key: "audit", text }))
 }
 
-/// Reports what is wrong with a file, and what LoadGen ignores in it without a message, at the key that holds its text.
+/// Reports what is wrong with a file, and what LoadGen silently ignores in it, at the key with its text.
 pub(super) fn report(root: &Section, key: &str, applied: Result<Vec<Remark>, ConfError>) {
     match applied {
         Ok(remarks) => remarks.iter().for_each(|it| root.notice(key, it.to_string())),
@@ -57,7 +57,7 @@ pub(super) fn report(root: &Section, key: &str, applied: Result<Vec<Remark>, Con
     }
 }
 
-/// Adds a notice for lines of a user.conf that name the model in another way than LoadGen.
+/// Adds a notice for lines of a user.conf with a model name that differs from LoadGen's name.
 pub(super) fn check_names(root: &Section, user_conf: &str, model: &str) {
     let models = user_conf.lines().filter_map(|it| it.split_whitespace().next()?.rsplitn(3, '.').nth(2));
     let others: BTreeSet<&str> = models.filter(|it| *it != model && benchmark::canonical(it) == model).collect();

@@ -34,7 +34,7 @@ pub(super) struct Data {
     pub requests: RequestSource,
 }
 
-/// Reads `tokens`; what it leaves out comes from the benchmark.
+/// Reads `tokens`; absent values come from the benchmark.
 pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> {
     let known = benchmark.and_then(benchmark::find).and_then(|it| it.max_tokens);
     let section = root.section("tokens");
@@ -118,8 +118,8 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
     Some(DataSet { any_column, ..DataSet::new(path?, format?, prompt?, tokens?.max, count) })
 }
 
-/// The column of the prompts. The default is the column of token ids in MLPerf's data sets, or that of texts for a chat, which
-/// cannot hold token ids.
+/// The column of the prompts. The default is the token id column in MLPerf's data sets, or the text column for a chat, which cannot contain
+/// token ids.
 fn prompt_column(section: &Section, api: Option<Api>) -> Option<PromptColumn> {
     let column = section.text("column");
     let ids = PromptColumn::from_form(PromptForm::TokenIds);
@@ -148,7 +148,7 @@ fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource>
     Some(RequestSource::random(input?, output?, text?))
 }
 
-/// Limits the requested lengths to what the benchmark allows.
+/// Limits the requested lengths to the benchmark's maximum.
 fn within_limit(section: &Section, output: LengthDistribution, tokens: Option<Tokens>) -> Option<LengthDistribution> {
     let most = tokens?.max;
     if output.min > most {

@@ -1,6 +1,6 @@
-//! The tests of a profile, and the settings that each of them runs by.
+//! The tests of a profile, and the settings of each test.
 //!
-//! Settings are applied in LoadGen's order, each over those before it: LoadGen's defaults, the mlperf.conf of the round,
+//! Settings are applied in LoadGen's order, and later ones override earlier ones: LoadGen's defaults, the mlperf.conf of the round,
 //! `user_conf`, the keys `settings`, `seeds`, `target_qps` and `mode`, and last audit.config.
 
 use super::{
@@ -28,14 +28,14 @@ pub(super) struct Tests {
 /// A key is wrong, and its problem is in the findings.
 pub(super) struct Reported;
 
-/// Reads the tests; `None` goes with at least one problem.
+/// Reads the tests; `None`: at least one problem was reported.
 pub(super) fn read(root: &Section) -> Option<Tests> {
     let (benchmark, scenario) = (benchmark(root), scenario(root));
     let round = conf_files::round(root);
     let audit = conf_files::audit(root);
     let user_conf = root.text("user_conf").unwrap_or_default();
     let modes = modes(root);
-    // Without a scenario the other keys are read as those of a server, so that their problems are reported too.
+    // Without a scenario the other keys are read as for Server, so that their problems are reported too.
     let (of_tests, interactive) = scenario.unwrap_or((Scenario::Server, false));
     let benchmark =
         benchmark.map(|it| if interactive && !it.ends_with("-interactive") { it + "-interactive" } else { it });
@@ -94,7 +94,7 @@ fn scenario(root: &Section) -> Option<(Scenario, bool)> {
     root.choice("scenario", &choices)
 }
 
-/// The modes of the tests, one each; `None` where the configuration files decide.
+/// The mode of each test; `None` if the configuration files decide.
 fn modes(root: &Section) -> Result<Option<&'static [Mode]>, Reported> {
     use Mode::{AccuracyOnly, FindPeakPerformance, PerformanceOnly, SubmissionRun};
     if root.value("mode").is_none() {
@@ -126,7 +126,7 @@ fn tests(
         let mut settings = Settings { mode: *mode, ..shared.clone() };
         if let Some(AuditConfig { key, text }) = audit {
             let applied = apply_config(ConfFile::AuditConfig, Some(text), model, shared.scenario, &mut settings);
-            // What it reports is the same for each test.
+            // The problems are the same for each test.
             if tests.is_empty() {
                 conf_files::report(root, key, applied);
             }

@@ -40,10 +40,9 @@ use crate::{
 use data::{Data, Tokens};
 use mlperf_tests::Tests;
 
-/// The most requests under way at once in Offline: enough for the largest batch of a server, and few enough for its queue of
-/// new connections.
+/// Maximum concurrency in Offline: enough for a server's largest batch, and few enough for its queue of new connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
-/// The most samples of a static batch: so that the answer of one is some tens of megabytes, and less than the client reads.
+/// Maximum samples per static batch. The answer then has some tens of megabytes, less than the client's limit.
 const MAX_BATCH: u64 = 1_024;
 /// The keys of a profile.
 pub(in crate::formats) const KEYS: [&str; 23] = [
@@ -94,7 +93,7 @@ pub(in crate::formats) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None` goes with at least one problem in the findings.
+/// Reads a profile. `None`: the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
@@ -113,7 +112,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     let accuracy = scored(&root, tests.as_ref(), data.as_ref());
     let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
     root.finish();
-    // `?` only from here on, so that every key is read and every problem found.
+    // `?` only from here on, so that all keys are read and all problems are found.
     let (tests, data) = (tests?, data?);
     if !within {
         return None;
@@ -154,8 +153,8 @@ pub fn samples_of_benchmark(name: &str) -> Option<u64> {
     benchmark::find(name).map(|it| it.samples)
 }
 
-/// How the answers of the accuracy tests are scored. Without the section they are, where the samples come from a file and the benchmark has a
-/// check; `accuracy: none` says that they are not.
+/// How the answers of the accuracy tests are scored. Without the section, they are scored if the samples come from a file and the benchmark
+/// has a check. `accuracy: none` turns scoring off.
 fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<Accuracy> {
     let check = root.text("benchmark").and_then(check_of_benchmark);
     let written = root.value("accuracy");
@@ -205,8 +204,8 @@ fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
     streaming
 }
 
-/// The samples of one request. Only Offline has its samples at hand from the start, only completions hold several prompts, and only an
-/// answer in one piece says which of them an output belongs to in a way that all servers share.
+/// The samples per request. Only Offline has all samples from the start, and only completions contain several prompts. Only a non-streamed
+/// answer assigns each output to its prompt in a way that all servers share.
 fn batch_size(root: &Section, tests: Option<&Tests>, api: Option<Api>, streaming: bool) -> Option<u32> {
     let size = root.count_u32("batchSize", 1..=MAX_BATCH)?;
     if let Some(scenario) = tests.map(|it| it.scenario).filter(|it| *it != Scenario::Offline) {
@@ -223,7 +222,7 @@ fn batch_size(root: &Section, tests: Option<&Tests>, api: Option<Api>, streaming
     Some(size)
 }
 
-/// The most requests under way at once, in scenarios that do not fix it. Static batches follow each other.
+/// Maximum concurrency, in scenarios that do not fix it. Static batches are sent one after the other.
 fn max_concurrency(root: &Section, tests: Option<&Tests>, has_batches: bool) -> Option<u32> {
     let written = concurrency(root, "maxConcurrency");
     let scenario = tests.map(|it| it.scenario);
@@ -235,7 +234,7 @@ fn max_concurrency(root: &Section, tests: Option<&Tests>, has_batches: bool) -> 
     written.or((scenario == Some(Scenario::Offline)).then_some(of_offline))
 }
 
-/// The section `sampling`. The likeliest token each time, as MLPerf asks, unless the profile has a temperature.
+/// The section `sampling`. Greedy decoding, as MLPerf requires, unless the profile sets a temperature.
 fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
     let sampling = sampling(root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() });
     if let (Some(least), Some(most)) = (sampling.min_tokens, tokens.map(|it| it.max))

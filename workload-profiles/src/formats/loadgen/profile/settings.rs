@@ -9,12 +9,12 @@ use crate::{
 
 /// The largest real number that a setting takes.
 const MAX_REAL: f64 = 1e12;
-/// The most threads that issue queries.
+/// Maximum threads that issue queries.
 const MAX_THREADS: u64 = 1_024;
-/// The most decimals of the rate that a search finds.
+/// Maximum decimals of the rate that a search finds.
 const MAX_DECIMALS: u64 = 9;
 
-/// Reads `settings` into the text of a configuration file, and sets what such a file cannot hold.
+/// Reads `settings` into the text of a configuration file, and applies the settings that such a file cannot contain.
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> String {
     let mut text = String::new();
     let Some(section) = root.section("settings") else { return text };

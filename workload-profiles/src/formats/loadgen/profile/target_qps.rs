@@ -13,7 +13,7 @@ const SHARE: f64 = 0.8;
 /// The largest share of the Offline rate.
 const MAX_SHARE: f64 = 10.0;
 
-/// Reads the key. A number goes into the settings, and any other value is returned.
+/// Reads the key. A number becomes a setting; any other value is returned.
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> Option<AutoQps> {
     let value = root.value("target_qps")?;
     if root.value("settings").is_some_and(|it| !it["target_qps"].is_null()) {

@@ -1,7 +1,7 @@
-//! Rounds of MLPerf Inference, and the mlperf.conf that LoadGen has built in for each.
+//! Rounds of MLPerf Inference, and LoadGen's built-in mlperf.conf for each.
 //!
-//! Only the seeds differ by round. All other values are those of v6.1: a limit that was different in an older round has to be
-//! set in the profile. Only v6.1 has the seeds of TEST05, a test that no language model has.
+//! Only the seeds differ between rounds. All other values are from v6.1: a profile has to set limits that were different in an older round.
+//! Only v6.1 has the seeds of TEST05, which no language model uses.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What a data set of a benchmark becomes.
+//! The result of reading a benchmark's data set.
 
 use crate::{
     formats::common::{bounds::MAX_TOKENS, files::from_text, flags::word},
@@ -6,7 +6,7 @@ use crate::{
     workload::{FileSource, Images, RequestSource, TraceFile},
 };
 
-/// What a data set gives to the load.
+/// What a data set contributes to the load.
 pub(in crate::formats::vllm_benchmark) struct Data {
     pub requests: RequestSource,
     /// The number of requests.
@@ -27,7 +27,7 @@ impl Data {
         Data { requests, count, times: Times::ByRate, images, corpus, is_synthetic: true, ignore_eos: false }
     }
 
-    /// Whether a tokenizer decides about the prompts: how long they are, or which of them are sent.
+    /// Whether a tokenizer affects the prompts: their lengths, or which of them are sent.
     pub fn needs_tokenizer(&self) -> bool {
         self.is_synthetic || matches!(&self.requests, RequestSource::DataSet(set) if !set.filter.is_empty())
     }
@@ -35,15 +35,15 @@ impl Data {
 
 /// When the requests of a data set are sent.
 pub(in crate::formats::vllm_benchmark) enum Times {
-    /// As the flags of the load say.
+    /// According to the flags of the load.
     ByRate,
     /// At the times of a trace, at this speed.
     Recorded { file: Box<TraceFile>, speed: f64 },
-    /// All at once, with the lengths of a trace.
+    /// All requests are due immediately, with the lengths of a trace.
     AtOnce { file: Box<TraceFile> },
 }
 
-/// A length in tokens: the flag of all data sets, else that of one, else the default.
+/// A length in tokens: the general flag, else the data set's own flag, else the default.
 pub(super) fn length(root: &Section, general: &'static str, own: &'static str, default: u32) -> Option<u32> {
     let own = root.or_default(own, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
     match root.value(general) {
@@ -59,7 +59,7 @@ pub(super) fn file(root: &Section, what: &str) -> Option<FileSource> {
     from_text(root, "dataset-path", &path)
 }
 
-/// Refuses a file, which the original does for data sets that it makes up.
+/// Refuses a file, like the original does for generated data sets.
 pub(super) fn no_file(root: &Section, name: &str) {
     if root.value("dataset-path").is_some() {
         let remedy = "take it out, or choose the dataset-name of the file, such as sharegpt or custom";

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Conversations of ShareGPT: the first turn is the prompt. Short and long ones are left out.
+/// Conversations of ShareGPT: the first turn is the prompt. Short and long conversations are left out.
 pub(super) fn share_gpt(root: &Section, original: Original, count: u64) -> Option<Data> {
     let fixed = fixed_output(root, "sharegpt-output-len")?;
     let file =
@@ -36,13 +36,13 @@ pub(super) fn share_gpt(root: &Section, original: Original, count: u64) -> Optio
     let mut set = rows(root, file, format, row, output);
     set.filter = filter;
     if original == Original::InferenceMax {
-        // It sends what there is.
+        // It sends the rows that exist.
         set.used_up = UsedUp::EndStage;
     }
     Some(from_set(set, count))
 }
 
-/// The length of all answers, where a flag gives it: `None` for a wrong flag.
+/// The length of all answers, if a flag sets it. `None`: the flag is wrong.
 fn fixed_output(root: &Section, own: &'static str) -> Option<Option<u32>> {
     if root.value("output-len").is_none() && root.value(own).is_none() {
         return Some(None);
@@ -53,7 +53,7 @@ fn fixed_output(root: &Section, own: &'static str) -> Option<Option<u32>> {
 /// A JSONL file with the column `prompt`.
 pub(super) fn custom(root: &Section, api: Api, count: u64) -> Option<Data> {
     let key = if root.value("output-len").is_some() { "output-len" } else { "custom-output-len" };
-    // -1 stands for the lengths of the file.
+    // -1 means the lengths in the file.
     root.ignored("custom-output-len", crate::reader::ValueType::Number);
     let from_file = root.number(key, -1.0..=MAX_TOKENS as f64) == Some(-1.0);
     let output = match from_file {
@@ -114,7 +114,7 @@ fn note_template(root: &Section, api: Api) {
     );
 }
 
-/// The rows of a file in the order that the flags ask for.
+/// The rows of a file in the order that the flags request.
 fn rows(root: &Section, file: FileSource, format: DataSetFormat, row: RowContent, output: OutputLength) -> DataSet {
     let column = PromptColumn::from_form(PromptForm::Text);
     let mut set = DataSet { row, output, count: None, ..DataSet::new(file, format, column, 1, 1) };

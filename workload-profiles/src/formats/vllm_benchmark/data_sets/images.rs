@@ -15,10 +15,10 @@ use crate::{
     yaml::decimal,
 };
 
-/// The sizes when none are given, as in the original.
+/// The default sizes, as in the original.
 const DEFAULT_SIZES: [ImageSize; 2] =
     [ImageSize { width: 256, height: 256, weight: 0.5 }, ImageSize { width: 1_280, height: 720, weight: 0.5 }];
-/// The most images of a request, the most pixels each way, and the most sizes.
+/// Maximum images per request, maximum pixels per side, and maximum number of sizes.
 const MAX_IMAGES: u64 = 255;
 const MAX_PIXELS: u32 = 8_192;
 const MAX_SIZES: usize = 64;
@@ -57,11 +57,11 @@ pub(super) fn random_images(root: &Section, original: Original, api: Api, count:
     Some(Data { images, ignore_eos: true, ..Data::new(requests?, count) })
 }
 
-/// The most images of a request.
+/// Maximum images of a request.
 fn most(root: &Section) -> Option<u32> {
     let Some(limits) = root.section("random-mm-limit-mm-per-prompt") else { return Some(MAX_IMAGES as u32) };
     let most = limits.or_default("image", MAX_IMAGES as u32, |it, key| it.count_u32(key, 0..=MAX_IMAGES));
-    // Without sizes for videos there is none.
+    // Without video sizes there are no videos.
     limits.count("video", 0..=MAX_IMAGES);
     limits.finish();
     most
@@ -97,7 +97,7 @@ fn sizes(root: &Section) -> Option<Vec<ImageSize>> {
     Some(sizes)
 }
 
-/// The keys and the weights of the dictionary; `None` where it is written in another way.
+/// The keys and weights of the dictionary; `None` if it is written in another form.
 fn buckets(text: &str) -> Option<Vec<([u32; 3], f64)>> {
     let compact: String = text.chars().filter(|it| !it.is_whitespace() && !['"', '\''].contains(it)).collect();
     let inside = compact.strip_prefix('{')?.strip_suffix('}')?;
@@ -109,7 +109,7 @@ fn buckets(text: &str) -> Option<Vec<([u32; 3], f64)>> {
         Some((numbers.try_into().ok()?, weight))
     };
     let mut parts = inside.split('(');
-    // Nothing stands before the first key.
+    // No text may precede the first key.
     parts.next().filter(|it| it.is_empty())?;
     parts.map(entry).collect()
 }

@@ -1,4 +1,4 @@
-//! The data sets: what the requests hold, and how many there are.
+//! The data sets: what the requests contain, and how many requests there are.
 
 mod data;
 mod files;
@@ -17,7 +17,7 @@ use crate::{
 
 pub(super) use data::{Data, Times};
 
-/// The number of requests when none is given, as in the original.
+/// Default number of requests, as in the original.
 const DEFAULT_COUNT: u64 = 1_000;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -65,7 +65,7 @@ const OTHERS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Reads the flags of the data set. `None` goes with at least one problem.
+/// Reads the flags of the data set. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, original: Original, api: Api) -> Option<Data> {
     let count = root.or_default("num-prompts", DEFAULT_COUNT, request_count);
     let name = name(root, original);
@@ -85,7 +85,7 @@ pub(super) fn read(root: &Section, original: Original, api: Api) -> Option<Data>
     }
 }
 
-/// The name of the data set. `None` goes with a problem.
+/// The name of the data set. `None`: a problem was reported.
 fn name(root: &Section, original: Original) -> Option<Name> {
     let default = match original {
         Original::VllmBenchServe => Name::Random,
@@ -111,7 +111,7 @@ fn name(root: &Section, original: Original) -> Option<Name> {
     None
 }
 
-/// Where to get a data set of the Hugging Face Hub, and which flags name it then.
+/// Where to download a Hugging Face data set, and which flags to use for the file.
 fn hugging_face(root: &Section) -> String {
     let id = word(root, "hf-name").or_else(|| word(root, "dataset-path")).unwrap_or_else(|| "NAME".to_owned());
     format!(
@@ -121,7 +121,7 @@ fn hugging_face(root: &Section) -> String {
     )
 }
 
-/// The original takes these flags for one data set only.
+/// The original accepts these flags for one data set only.
 fn check_self_timed(root: &Section, name: Option<Name>) {
     for flag in ["self-timed", "no-self-timed"] {
         if root.bool(flag) == Some(true) && name.is_some_and(|it| it != Name::TimedTrace) {

@@ -16,7 +16,7 @@ use crate::{
     yaml::decimal,
 };
 
-/// Prompts of random tokens behind one shared prefix.
+/// Prompts of random tokens after one shared prefix.
 pub(super) fn random(root: &Section, original: Original, count: u64) -> Option<Data> {
     no_file(root, "random");
     if original == Original::InferenceMax && root.bool("use-chat-template") == Some(true) {
@@ -99,7 +99,7 @@ fn up_to(length: u32, least: f64) -> LengthDistribution {
     if min == length { LengthDistribution::fixed(length) } else { LengthDistribution::uniform(min, length) }
 }
 
-/// Prompts behind one of several prefixes, each of which has the same number of prompts.
+/// Prompts with one of several prefixes. Each prefix has the same number of prompts.
 pub(super) fn prefix_repetition(root: &Section, count: u64) -> Option<Data> {
     no_file(root, "prefix_repetition");
     let own = |key, default, least| root.or_default(key, default, |it, key| it.count_u32(key, least..=MAX_TOKENS));
@@ -136,7 +136,7 @@ pub(super) fn prefix_repetition(root: &Section, count: u64) -> Option<Data> {
     Some(Data::new(requests, sent))
 }
 
-/// Prose behind a shared prefix. The original takes whole lines of a file of poems.
+/// Prose after a shared prefix. The original uses whole lines from a file of poems.
 pub(super) fn sonnet(root: &Section, count: u64) -> Option<Data> {
     let own = |key, default| root.or_default(key, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
     let (input, prefix) = (own("sonnet-input-len", 550), own("sonnet-prefix-len", 200));

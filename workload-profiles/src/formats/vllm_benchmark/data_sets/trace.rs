@@ -13,7 +13,7 @@ use crate::{
 const UNITS: [(f64, TraceTime); 3] =
     [(1.0, TraceTime::Seconds), (0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
 
-/// A JSONL file whose rows are sent in order at their times.
+/// A JSONL file. Its rows are sent in order at their recorded times.
 pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> {
     if api != Api::Completions {
         root.problem("backend", "is no backend for dataset-name timed_trace, which needs completions; choose openai");
@@ -45,7 +45,7 @@ pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> 
     Some(Data { times, ignore_eos: true, ..Data::new(requests, count) })
 }
 
-/// A CSV file of BurstGPT, of which only the lengths are used.
+/// A CSV file of BurstGPT. Only its lengths are used.
 pub(super) fn burst_gpt(root: &Section, count: u64) -> Option<Data> {
     let file = file(root, "a CSV file of BurstGPT")?;
     root.notice(

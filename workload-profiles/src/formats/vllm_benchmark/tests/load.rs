@@ -33,7 +33,7 @@ fn a_rate_has_rescaled_gaps() {
     check_error("request-rate: 0", "request-rate: is \"0\"; write a number above 0 and at most 1000000, or inf");
 }
 
-/// Trap 11: the original's clock starts behind its queue.
+/// Trap 11: the original's clock starts after its queue.
 #[test]
 fn a_wait_in_the_client_is_in_our_latencies() {
     let notice = "max-concurrency: lets requests wait in the client; vllm bench serve starts their clock after the wait, \

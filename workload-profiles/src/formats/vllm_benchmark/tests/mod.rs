@@ -32,7 +32,7 @@ fn check_error(flags: &str, expected: &str) {
     assert_eq!(read(flags).unwrap_err().to_string(), expected, "{flags}");
 }
 
-/// One of the notices is this one.
+/// Checks that the notices contain this one.
 fn check_notice(flags: &str, expected: &str) {
     let notices = read(flags).unwrap().1;
     assert!(notices.iter().any(|it| it == expected), "{flags}\n{notices:#?}\nlacks {expected}");
@@ -112,7 +112,7 @@ fn every_mistake_is_reported_at_once() {
     }
 }
 
-/// Trap 12: what llm-d-benchmark does to flags.
+/// Trap 12: llm-d-benchmark changes some flags.
 #[test]
 fn what_llm_d_benchmark_changes_is_noticed() {
     let fresh = "dataset-name: random\nseed: 42";

@@ -33,7 +33,7 @@ fn the_backend_is_the_api() {
     }
 }
 
-/// Trap 11: the first event of a chat is that of the role.
+/// Trap 11: the first event of a chat contains only the role.
 #[test]
 fn the_first_token_of_a_chat_is_noticed() {
     check_notice(

@@ -1,5 +1,5 @@
-//! The part of HTTP/1.1 that a client needs which sends a request and reads the answer as it arrives. Pure: bytes in
-//! any pieces become a head and pieces of a body, without a copy.
+//! The part of HTTP/1.1 for a client that sends a request and reads the answer as it arrives. Pure: turns bytes in any pieces into a head and
+//! pieces of a body, without a copy.
 //!
 //! It is written by hand because it runs between the arrival of a token and its timestamp: a piece of a body costs no
 //! copy, no channel and no buffer. `httparse` reads the heads. Deliberately absent: upgrades, pipelining, and transfer
@@ -15,16 +15,16 @@ use http::{
 
 use crate::client::response::{Head, Malformed};
 
-/// The longest head of an answer, in bytes. No honest server sends more.
+/// Maximum length of an answer's head, in bytes. No honest server sends more.
 const MAX_HEAD: usize = 64 << 10;
-/// The most header fields.
+/// Maximum number of header fields.
 const MAX_FIELDS: usize = 128;
-/// The longest line of a chunk size, and the longest trailer section, in bytes.
+/// Maximum length of a chunk size line, and of the trailer section, in bytes.
 const MAX_FRAMING: usize = 16 << 10;
 /// Hexadecimal digits of a 64-bit number.
 const MAX_DIGITS: u8 = 16;
 
-/// The head of a request as sent.
+/// The head of a request in the form in which it is sent.
 pub(super) fn write_head(request: &Request<Bytes>) -> Vec<u8> {
     let mut head = Vec::with_capacity(512);
     head.extend_from_slice(request.method().as_str().as_bytes());
@@ -55,7 +55,7 @@ pub(super) struct Start {
 /// Reads the head of an answer and skips interim answers; `None` while it is incomplete.
 ///
 /// # Errors
-/// It is no head, is too long, or frames its body in two ways.
+/// The bytes are not a head, the head is too long, or it frames its body in two ways.
 pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
     let mut passed = 0;
     loop {
@@ -76,7 +76,7 @@ pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
     }
 }
 
-/// The header fields that matter here.
+/// The relevant header fields.
 #[derive(Default)]
 struct Fields {
     content_type: Option<String>,
@@ -118,7 +118,7 @@ impl Fields {
         Ok(read)
     }
 
-    /// RFC 9112, section 6.3: a transfer coding outweighs a length; without both, the body ends with the connection.
+    /// RFC 9112, section 6.3: a transfer coding overrides a length. Without both, the body ends with the connection.
     fn start(self, status: u16, version_1_1: bool, length: usize) -> Result<Start, Malformed> {
         if status == 101 {
             return Err(Malformed("the server switches to a protocol that nobody asked for"));
@@ -155,11 +155,11 @@ pub(super) enum Body {
 }
 
 impl Body {
-    /// Takes bytes and calls `take` with each piece of the body in them. Returns how many bytes belong to the body: all
-    /// of them, or those before its end.
+    /// Takes bytes and calls `take` with each piece of the body in them. Returns how many bytes belong to the body: all bytes, or the bytes
+    /// before its end.
     ///
     /// # Errors
-    /// They break the chunked coding.
+    /// The bytes break the chunked coding.
     pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<usize, Malformed> {
         match self {
             Body::Sized(left) => {
@@ -196,7 +196,7 @@ impl Body {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Chunked {
     part: Part,
-    /// Bytes of framing since the last data, to bound the lines.
+    /// Bytes of framing since the last data, to bound the length of lines.
     framing: usize,
 }
 

@@ -139,7 +139,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), coding in 0..3) {
         let head = ["", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\r\n"][coding as usize];
         let all = [head.as_bytes(), &bytes].concat();
-        // The result is the same byte by byte, and a body is never longer than its bytes.
+        // The result for single bytes is the same, and a body is never longer than its bytes.
         let whole = read([all.as_slice()]);
         prop_assert_eq!(read(all.chunks(1)).ok(), whole.clone().ok());
         prop_assert!(whole.is_err() || whole.is_ok_and(|it| it.1.len() <= all.len()));

@@ -1,4 +1,4 @@
-//! The bin of each event, by hand.
+//! The bin of each event, computed by hand.
 
 use super::*;
 use crate::recorder::series::QuantileSketch;
@@ -16,7 +16,7 @@ fn each_event_lies_in_the_bin_of_its_time() {
     assert_eq!(column(&series, |it| it.sent), [1, 0, 0, 0, 0]);
     assert_eq!(column(&series, |it| it.ended(OutcomeGroup::Ok)), [0, 0, 0, 0, 1]);
     assert_eq!(column(&series, |it| it.input_tokens), [0, 10, 0, 0, 0]);
-    // Two tokens an event.
+    // Two tokens per event.
     assert_eq!(column(&series, |it| it.output_tokens), [0, 2, 4, 0, 2]);
     assert_eq!(column(&series, |it| it.itl.count()), [0, 0, 2, 0, 1]);
     assert_eq!(column(&series, |it| it.send_lag.count()), [1, 0, 0, 0, 0]);
@@ -44,7 +44,7 @@ fn latencies_count_from_the_clock_of_the_stage() {
 
 #[test]
 fn gaps_of_several_tokens_are_divided_as_in_the_figures() {
-    // The first event holds one token, each later one three: gaps of 30 ms are three times 10 ms.
+    // The first event holds one token, each later event three: gaps of 30 ms are three times 10 ms.
     let events = [100, 130, 160, 190].map(millis);
     let series = series(2, &[request(millis(0), &events, 10, Ok)]);
     let mut itl = QuantileSketch::default();

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The bins and the bytes of a series of this many requests that are spread evenly over a time. TTFT and ITL are those of a real server:
-/// within a factor of four.
+/// The bins and the bytes of a series with this many requests, spread evenly over a time. TTFT and ITL vary like a real server's: within a
+/// factor of four.
 fn check(requests: u64, length: Duration) -> (usize, usize) {
     let mut series = TimeSeries::of_stage(1, LatencyOrigin::Scheduled);
     let spread = |number: u64, most: u64| Duration::from_micros(number * 7_919 % most);

@@ -53,7 +53,7 @@ fn series(most_bins: usize, requests: &[(RequestRecord, WireTally)]) -> TimeSeri
     series
 }
 
-/// What a column holds, bin by bin.
+/// The values of a column, bin by bin.
 fn column<T>(series: &TimeSeries, of_bin: impl Fn(&Bin) -> T) -> Vec<T> {
     series.bins().map(|(bin, _)| of_bin(bin)).collect()
 }

@@ -37,7 +37,7 @@ fn requests(most: usize) -> impl Strategy<Value = Vec<(RequestRecord, WireTally)
     prop::collection::vec(one, 1..most)
 }
 
-/// The length of the part of a time from `begin` to `end` that lies within a bin.
+/// The length of the part from `begin` to `end` that lies within a bin.
 fn within(series: &TimeSeries, bin: usize, begin: Duration, end: Duration) -> Duration {
     let from = series.start() + series.bin_width() * bin as u32;
     let (from, to) = (from.max(begin), (from + series.bin_width()).min(end));

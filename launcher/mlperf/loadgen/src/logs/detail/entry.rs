@@ -12,7 +12,7 @@ use crate::{
     results::figures::FigureValue,
 };
 
-/// What stands in a line.
+/// The content of a line.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its key.
@@ -90,7 +90,7 @@ impl Entry {
     /// Writes the line.
     pub(super) fn write(&self, pid: u32, out: &mut impl Write) -> io::Result<()> {
         let nanos = self.at.as_nanos();
-        // The folder says nothing, and differs between builds.
+        // The folder carries no information, and differs between builds.
         let file = self.place.file().rsplit(['/', '\\']).next().unwrap_or_default();
         writeln!(
             out,
@@ -108,16 +108,16 @@ impl Entry {
     }
 }
 
-/// Entries as they come.
+/// Entries in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    /// The time of those that are added; it never goes back.
+    /// The time of new entries; it never decreases.
     pub(super) at: Duration,
     all: Vec<Entry>,
 }
 
 impl Entries {
-    /// Adds one.
+    /// Adds an entry.
     #[track_caller]
     pub(super) fn add<'a>(&mut self, key: impl Into<Cow<'static, str>>, value: impl Into<Value<'a>>) {
         self.all.push(Entry {

@@ -1,8 +1,8 @@
-//! Detail: mlperf_log_detail.txt, a line an entry, the keys in LoadGen's order.
+//! Detail: mlperf_log_detail.txt, one entry per line, with the keys in LoadGen's order.
 //!
-//! It differs from LoadGen's in that it stays JSON: strings are escaped, and what is no finite number is written as
-//! `Infinity`, `-Infinity` or `NaN`. Faults of the run's own are lines with the key error_runtime before the figures, make
-//! the result INVALID, and stand in its reason. The place in the source that an entry names is this launcher's own.
+//! Unlike LoadGen's log, it stays valid JSON: strings are escaped, and non-finite numbers are written as `Infinity`, `-Infinity` or `NaN`.
+//! The run's own faults are error_runtime lines before the figures. They make the result INVALID, and appear in its reason. The source
+//! location in an entry refers to this launcher's source.
 
 mod entry;
 mod settings;
@@ -25,7 +25,7 @@ use crate::{
     results::figures::figures,
 };
 
-/// Counters of LoadGen's logger. There is none here that could have waited.
+/// Counters of LoadGen's logger. None of them applies here.
 const LOGGER: [&str; 6] = [
     "logger_swap_request_slots_retry_count",
     "logger_swap_request_slots_retry_retry_count",
@@ -38,7 +38,7 @@ const LOGGER: [&str; 6] = [
 /// Writes the detail log of a test.
 ///
 /// # Errors
-/// What `out` says.
+/// Errors of `out`.
 pub fn write(log: &TestLog, mut out: impl Write) -> io::Result<()> {
     entries(log).iter().try_for_each(|it| it.write(log.pid, &mut out))
 }

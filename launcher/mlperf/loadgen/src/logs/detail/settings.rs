@@ -83,7 +83,7 @@ pub(super) fn effective(settings: &Settings, effective: &Effective, entries: &mu
     entries.add("effective_sample_concatenate_permutation", effective.sample_concatenate_permutation);
 }
 
-/// What is logged of both, and normalised in nothing.
+/// The settings that are logged in both forms without change.
 fn common(prefix: &str, settings: &Settings, entries: &mut Entries) {
     let key = |name: &str| format!("{prefix}_{name}");
     entries.add(key("qsl_rng_seed"), settings.qsl_rng_seed);

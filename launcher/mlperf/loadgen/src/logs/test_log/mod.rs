@@ -1,6 +1,6 @@
-//! TestLog: all that a test's logs tell, in one value. [`summary`](super::summary) and [`detail`](super::detail) write it.
+//! TestLog: everything that a test's logs report, in one value. [`summary`](super::summary) and [`detail`](super::detail) write it.
 //!
-//! Times count from the start of the test. A trace file is not written: nothing reads it, and it takes a kilobyte a query.
+//! Times count from the start of the test. No trace file is written: nothing reads it, and it takes a kilobyte per query.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use crate::{
     results::{PhaseResult, Results, validity::Validity},
 };
 
-/// How many reasons of failed samples are told each by itself.
+/// How many failure reasons of samples are reported individually.
 const MOST_REASONS: usize = 20;
 
 /// A test, from its start to its end.
@@ -44,13 +44,13 @@ pub struct TestLog {
     pub effective: Effective,
     /// An audit.config was applied.
     pub audited: bool,
-    /// What was found before the first phase: errors of configuration and settings.
+    /// Events before the first phase: errors in configuration and settings.
     pub messages: Messages,
     /// Its phases, or the trials of a search for the peak, in order.
     pub phases: Vec<PhaseLog>,
 }
 
-/// The version block. These logs are not those of an official build, and say so.
+/// The version block. It marks these logs as not from an official build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are LoadGen's, without `loadgen_`")]
 pub struct Build {
@@ -63,7 +63,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// This launcher. What is not known of its build is "NA".
+    /// This launcher. Unknown build facts are "NA".
     pub fn own() -> Build {
         let unknown = || "NA".to_owned();
         Build {
@@ -81,13 +81,13 @@ impl Build {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseLog {
     pub phase: Phase,
-    /// In a search for the peak: which trial, and how it went.
+    /// In a search for the peak: the trial and its result.
     pub tried: Option<Tried>,
     /// The samples that were loaded, with MultiStream's padding.
     pub loaded: Vec<u32>,
     /// The queries that were generated.
     pub generated: Generated,
-    /// What happened in it.
+    /// Events during the phase.
     pub messages: Messages,
     /// When its samples were loaded, from the start of the test.
     pub loaded_at: Duration,
@@ -99,15 +99,15 @@ pub struct PhaseLog {
     pub power_begin: Timestamp,
     /// From `power_begin` to the latest completion.
     pub lasted: Duration,
-    /// What a performance phase measured. Of the trials only the one that is reported needs it.
+    /// The measurements of a performance phase. Among trials, only the reported one needs them.
     pub result: Option<PhaseResult>,
     /// Samples that failed, by reason. They are in no figure.
     pub failed: BTreeMap<String, u64>,
-    /// Why the phase was ended early, such as by the deadline or a signal.
+    /// Why the phase ended early, such as the deadline or a signal.
     pub stopped_early: Option<String>,
 }
 
-/// What was generated for a phase.
+/// The queries generated for a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Generated {
     /// Queries.
@@ -119,7 +119,7 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// What is logged of these queries.
+    /// The logged facts about these queries.
     pub fn from_queries(queries: &PhaseQueries) -> Generated {
         Generated {
             queries: queries.len() as u64,
@@ -130,7 +130,7 @@ impl Generated {
 }
 
 impl PhaseLog {
-    /// The same as a trial of a search that began so long before.
+    /// The same phase as a trial of a search, which began this long before.
     pub fn later(mut self, by: Duration, tried: Option<Tried>) -> PhaseLog {
         self.messages.delay(by);
         for at in [&mut self.loaded_at, &mut self.generated_at, &mut self.ended_at] {
@@ -139,7 +139,7 @@ impl PhaseLog {
         PhaseLog { tried, ..self }
     }
 
-    /// What is said of the samples that failed.
+    /// The text about failed samples.
     fn failed_fault(&self) -> Option<String> {
         let failed: u64 = self.failed.values().sum();
         let reasons = self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
@@ -154,7 +154,7 @@ impl PhaseLog {
         self.stopped_early.as_ref().map(|why| format!("The run was ended before its time: {why}."))
     }
 
-    /// What failed and what ended it, and messages that were left out, as error lines of the detail log.
+    /// Failures, early ends and omitted messages, as error lines of the detail log.
     pub(crate) fn own_errors(&self) -> Vec<Event> {
         let failed = self.reasons().into_iter().map(|(reason, count)| {
             let samples = if count == 1 { "sample" } else { "samples" };
@@ -172,7 +172,7 @@ impl PhaseLog {
         self.messages.errors() + self.own_errors().len() as u64
     }
 
-    /// The reasons of failed samples, the most frequent first, and all beyond some as one.
+    /// The reasons of failed samples, the most frequent first. Reasons beyond a limit are combined.
     fn reasons(&self) -> Vec<(String, u64)> {
         let mut reasons: Vec<(String, u64)> =
             self.failed.iter().map(|(reason, count)| (reason.clone(), *count)).collect();
@@ -187,8 +187,8 @@ impl PhaseLog {
 }
 
 impl TestLog {
-    /// The phase whose figures the logs report: the performance phase, or the last trial that met the limits, or the first
-    /// where none did.
+    /// The phase with the figures that the logs report: the performance phase, or the last trial that met the limits, or the first trial if
+    /// none did.
     pub fn reported(&self) -> Option<&PhaseLog> {
         let tried = self.tried();
         if tried.is_empty() {
@@ -197,7 +197,7 @@ impl TestLog {
         self.phases.get(tried.iter().rposition(|it| it.met).unwrap_or_default())
     }
 
-    /// The settings that a phase ran by: those of a trial have its rate.
+    /// The settings of a phase; a trial's settings contain its own rate.
     pub fn effective_of(&self, phase: &PhaseLog) -> Effective {
         let mut effective = self.effective.clone();
         if let Some(tried) = &phase.tried {
@@ -206,8 +206,8 @@ impl TestLog {
         effective
     }
 
-    /// The figures that the logs report, and the judgement on them; `None` without a performance phase that measured. Sorts
-    /// all latencies: a second for some millions.
+    /// The figures that the logs report, and their verdict; `None` without a performance phase with measurements. Sorts all latencies: this
+    /// takes a second for some millions.
     pub fn judged<T>(&self, tell: impl FnOnce(&Results, &Validity) -> T) -> Option<T> {
         let phase = self.reported()?;
         let effective = self.effective_of(phase);
@@ -216,15 +216,15 @@ impl TestLog {
         Some(tell(&results, &validity))
     }
 
-    /// Why the test does not count by the run's own rule; empty where nothing failed. What failed in a trial that is not
-    /// reported has shown in how the search went on, but a search that was cut short is none.
+    /// Why the test does not count by the run's own rule; empty if nothing failed. Failed samples in unreported
+    /// trials are ignored, because they already affected the search. An early end of any phase counts.
     pub fn faults(&self) -> Vec<String> {
         let reported = self.reported();
         let counts =
             |it: &&PhaseLog| it.tried.is_none() || reported.is_some_and(|reported| std::ptr::eq(*it, reported));
         let failed = self.phases.iter().filter(counts).filter_map(PhaseLog::failed_fault);
         let mut cut: Vec<String> = self.phases.iter().filter_map(PhaseLog::cut_fault).collect();
-        // What ended one phase ends those behind it for the same reason.
+        // An end of one phase also ends the phases after it, for the same reason.
         cut.dedup();
         failed.chain(cut).collect()
     }
@@ -252,7 +252,7 @@ impl TestLog {
         head.chain(phases(true)).chain(self.base_error()).chain(phases(false))
     }
 
-    /// What LoadGen warns of before it logs the settings. The first warning of an audit tells that it is one.
+    /// LoadGen's warnings before it logs the settings. In an audit the first warning announces the audit.
     pub(crate) fn settings_warnings(&self) -> Vec<Event> {
         let audited = self
             .audited
@@ -273,7 +273,7 @@ impl TestLog {
         !tried.is_empty() && peak::next(&self.settings, &tried) == Next::BaseFails
     }
 
-    /// The search came to its end.
+    /// Whether the search completed.
     pub(crate) fn found_peak(&self) -> bool {
         matches!(peak::next(&self.settings, &self.tried()), Next::Found(_))
     }

@@ -6,7 +6,7 @@ use crate::{
     peak::Trial,
 };
 
-/// A Server test of one performance phase that is VALID.
+/// A Server test with one VALID performance phase.
 fn valid() -> TestLog {
     let settings = Settings { scenario: Scenario::Server, min_duration_ms: 1_000, ..Settings::default() };
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 10, performance_sample_count: 10 };
@@ -206,7 +206,7 @@ fn what_ended_all_phases_is_told_once() {
     log.phases.insert(0, log.phases[0].clone());
     let failed = "1 sample failed (timeout: 1); a run with failed samples is never VALID.";
     let ended = "The run was ended before its time: it was stopped on request.";
-    // Not so what failed in each of them.
+    // Failures are listed once per phase.
     assert_eq!(value(&log, "result_invalid_reason"), [failed, failed, failed, ended].join(" "));
     log.phases.pop();
     log.settings.mode = Mode::AccuracyOnly;

@@ -16,7 +16,7 @@ const SYSTEM: &str = "closed/Us/systems/h100x8.json";
 const PERFORMANCE: &str = "performance/run_1/mlperf_log_detail.txt";
 const ACCURACY: &str = "accuracy/mlperf_log_detail.txt";
 
-/// One change, and the one rule that finds it.
+/// Changes, each with the one rule that finds it.
 fn closed() -> Vec<(Rule, String, Change)> {
     let mut all: Vec<(Rule, String, Change)> = Vec::new();
     let mut add = |rule, folder: &str, file: &str, change| {

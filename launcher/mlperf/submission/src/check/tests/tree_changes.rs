@@ -1,4 +1,4 @@
-//! [I/O] For tests: trees without a fault, and changes that put one fault into a tree.
+//! [I/O] For tests: valid trees, and changes that add one fault to a tree.
 
 use std::{
     fs,
@@ -17,23 +17,23 @@ use crate::{
     layout::Division,
 };
 
-/// A change of one thing in a tree.
+/// A single change in a tree.
 pub(super) enum Change {
-    /// The value of a key in a log or JSON file; none: the key goes.
+    /// Sets the value of a key in a log or JSON file; `None` removes the key.
     Key(&'static str, Option<&'static str>),
     /// A further line at the end of a log.
     Line(&'static str, &'static str, bool),
     /// Any text.
     Text(&'static str, &'static str),
-    /// Another content.
+    /// Replaces the content.
     Content(Vec<u8>),
-    /// No such file or folder any more.
+    /// Removes the file or folder.
     Gone,
-    /// A folder with nothing in it.
+    /// Empties the folder.
     Emptied,
-    /// Another name.
+    /// Renames it.
     Renamed(&'static str),
-    /// A link to itself under another name.
+    /// Moves it, and puts a link to it in its place.
     Linked,
 }
 fn apply(change: &Change, path: &Path) {
@@ -107,7 +107,7 @@ pub(super) struct TreeCopy {
 /// Paths and contents.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// All files of a tree without a fault, by division. Built once: the logs that it is made of are large.
+/// All files of a valid tree, by division. Built once, because the logs are large.
 static FILES: [LazyLock<Files>; 3] = [
     LazyLock::new(|| built(Division::Closed)),
     LazyLock::new(|| built(Division::Open)),
@@ -148,7 +148,7 @@ pub(super) fn tree(division: Division) -> TreeCopy {
     TreeCopy { folder, out }
 }
 
-/// The report on the tree with one change, which is taken back.
+/// The report on the tree with one change. The change is reverted afterwards.
 pub(super) fn changed(fixture: &TreeCopy, file: &str, change: &Change) -> Report {
     let path = fixture.out.join(file);
     let around = path.ancestors().skip(1).find(|it| it.exists()).unwrap().canonicalize().unwrap();

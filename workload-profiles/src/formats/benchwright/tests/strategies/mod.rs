@@ -75,7 +75,7 @@ fn some_load() -> BoxedStrategy<Load> {
     prop_oneof![
         (arrivals, some_rate_shape(), 1_u64..1_000, any::<(bool, bool)>(), places()).prop_map(
             |(arrivals, rate, count, (by_count, by_time), max_concurrency)| {
-                // At least one of them; and long enough for a request at the lowest rate.
+                // At least one of both limits, and a duration that is long enough for a request at the lowest rate.
                 let duration = (by_time || !by_count).then_some(span(100_000.0));
                 Load::Open { arrivals, rate, duration, count: by_count.then_some(count), max_concurrency }
             }
@@ -133,7 +133,7 @@ fn some_stages() -> BoxedStrategy<Vec<Stage>> {
                 };
                 let (warm_up, cool_down) = (warm_up.map(of_stage), cool_down.map(of_stage));
                 let ends = !matches!(load, Load::Closed { duration: None, .. } | Load::Burst { .. });
-                // A stage without an end of its own has none of what needs one.
+                // A stage without its own end has no setting that needs an end.
                 let warm_up = if ends { warm_up } else { Some(Margin::All) };
                 let (cool_down, grace) = if ends { (cool_down, grace) } else { (Some(Margin::Count(1)), None) };
                 Stage { name: format!("s{index}"), load, pause_after, warm_up, cool_down, grace }
@@ -143,7 +143,7 @@ fn some_stages() -> BoxedStrategy<Vec<Stage>> {
         .boxed()
 }
 
-/// A stage before the others, and one whose rate it measures.
+/// Two stages: the first measures the rate of the second.
 fn some_sweep() -> BoxedStrategy<[Stage; 2]> {
     let bound = || {
         prop_oneof![
@@ -219,7 +219,7 @@ fn some_content() -> BoxedStrategy<Content> {
         .boxed()
 }
 
-/// Any workload that a profile can ask for.
+/// Any workload that a profile can describe.
 pub(super) fn some_workload() -> BoxedStrategy<Workload> {
     prop_oneof![9 => some_plain_workload(), 1 => some_blocks()].boxed()
 }
@@ -255,7 +255,7 @@ fn some_plain_workload() -> BoxedStrategy<Workload> {
         .prop_map(|(head, (content, rules), stages, (window, abandonment, probes), sampling, timeouts, goodput)| {
             let (api, (streaming, prompts), model, headers) = head;
             let ((requests, images, tokenizer, corpus), (classes, sessions, stop_rules)) = (content, rules);
-            // Without streaming there is nothing that these could bound.
+            // These bounds have no effect without streaming.
             let (timeouts, goodput) = match streaming {
                 true => (timeouts, goodput),
                 false => (
