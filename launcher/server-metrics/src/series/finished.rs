@@ -27,7 +27,7 @@ impl Store {
     ///
     /// - a scrape before or after the window is missing or too far away, or a counter restarted;
     /// - `process_start_time_seconds` is missing or changed. Without it, a Service that leads to one pod and later to another pod looks like one
-    /// server with jumping counters;
+    ///   server with jumping counters;
     /// - the number of requests in flight before the window is unknown. Any client may have sent them, such as an earlier run.
     pub fn finished(&self, from: Duration, to: Duration, interval: Duration) -> Option<Vec<FinishedRequests>> {
         let mut found = Vec::new();
