@@ -10,7 +10,7 @@ use measurement::kept_run::Findings;
 use report::measurement_file;
 use workload_profiles::{
     Workload,
-    workload::{Margin, Stage},
+    workload::{Margin, Stage, Window},
 };
 
 /// Maximum number of stages that a remark names.
@@ -49,16 +49,30 @@ impl Margins {
         self.warm_up.is_none() && self.cool_down.is_none()
     }
 
-    /// A stage that is completely warm-up stays warm-up.
-    fn of_stage(&self, stage: &Stage) -> Stage {
+    /// The stage with these margins. A stage that is completely warm-up stays warm-up, and a margin of nothing stays as it was written.
+    fn of_stage(&self, stage: &Stage, window: Window) -> Stage {
         if stage.warm_up == Some(Margin::All) {
             return stage.clone();
         }
+        let choose = |given: Option<GivenMargin>, own| match given {
+            Some(GivenMargin(given)) if !(is_nothing(given, window) && is_nothing(own, window)) => given,
+            _ => own,
+        };
         Stage {
-            warm_up: self.warm_up.map_or(stage.warm_up, |it| it.0),
-            cool_down: self.cool_down.map_or(stage.cool_down, |it| it.0),
+            warm_up: choose(self.warm_up, stage.warm_up),
+            cool_down: choose(self.cool_down, stage.cool_down),
             ..stage.clone()
         }
+    }
+}
+
+/// Whether a margin excludes nothing. A cut window with a number of requests begins when its first request is due.
+fn is_nothing(margin: Option<Margin>, window: Window) -> bool {
+    match margin {
+        None => true,
+        Some(Margin::Duration(length)) => length.0.is_zero(),
+        Some(Margin::Count(count)) => count == 0 && window != Window::Cut,
+        Some(Margin::All) => false,
     }
 }
 
@@ -92,7 +106,7 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
     if !workload.work.is_load() {
         bail!("the run measured no load, and so it has no window: leave --warm-up and --cool-down out");
     }
-    let stages: Vec<Stage> = workload.stages.iter().map(|it| order.margins.of_stage(it)).collect();
+    let stages: Vec<Stage> = workload.stages.iter().map(|it| order.margins.of_stage(it, workload.window)).collect();
     let kept = measurement_file::read(order.folder, &document.tool_version)?;
     let (mut load, Findings { mut doubts, lost_target }) = kept.into_load();
     if load.started != document.started || load.stages.len() != workload.stages.len() {
@@ -182,7 +196,22 @@ fn words(margin: Option<Margin>) -> String {
 mod tests {
     use std::time::Duration;
 
+    use workload_profiles::workload::Load;
+
     use super::*;
+
+    #[test]
+    fn margins_of_nothing_are_one() {
+        let margins = Margins { warm_up: Some(GivenMargin(None)), cool_down: None };
+        let stage = |warm_up| Stage { warm_up, ..Stage::new("s", Load::closed(1, 9)) };
+        let check = |own, window, expected| assert_eq!(margins.of_stage(&stage(own), window), stage(expected));
+        for own in [None, Some(Margin::Count(0)), Some(Margin::Duration(Span::default()))] {
+            check(own, Window::All, own);
+        }
+        check(Some(Margin::Count(0)), Window::Cut, None);
+        check(Some(Margin::Count(9)), Window::All, None);
+        check(Some(Margin::All), Window::All, Some(Margin::All));
+    }
 
     #[test]
     fn a_margin_is_a_time_or_a_number_or_none() {

@@ -15,7 +15,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// The placeholder for a figure that was not measured.
+    /// The sign for a figure that was not measured.
     pub const fn nothing(self) -> &'static str {
         match self {
             Style::Plain => "-",
@@ -23,7 +23,7 @@ impl Style {
         }
     }
 
-    /// A value, or the placeholder without one.
+    /// A value, or [`Style::nothing`] without one.
     pub fn optional<T>(self, value: Option<T>, show: impl Fn(T) -> String) -> String {
         value.map_or_else(|| self.nothing().to_owned(), show)
     }

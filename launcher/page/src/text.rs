@@ -9,7 +9,7 @@ pub(crate) use figures::text::{percentile, percents, signed_percent};
 
 /// The style of figures on a page.
 const STYLE: Style = Style::Page;
-/// The placeholder for a figure that was not measured.
+/// The sign for a figure that was not measured.
 pub(crate) const NOTHING: &str = STYLE.nothing();
 
 /// A time in milliseconds in the unit that fits: `812 µs`, `81.23 ms`, `12.5 s`.

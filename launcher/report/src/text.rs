@@ -18,7 +18,7 @@ pub(super) use figures::text::{percentile, signed_percent};
 pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
 /// The style of figures in plain text.
 const STYLE: Style = Style::Plain;
-/// The placeholder for a figure that was not measured.
+/// The sign for a figure that was not measured.
 pub(super) const NOTHING: &str = STYLE.nothing();
 /// If fewer requests than this share met the goals, a run that passed gets a note.
 const FEW_GOOD: f64 = 0.5;

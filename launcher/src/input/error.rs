@@ -40,7 +40,10 @@ pub enum InputError {
     #[error("cannot read {path}: {cause}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
     /// The report of the earlier run for comparison cannot be read.
-    #[error("cannot read the baseline {path}: {cause}", path = path.display())]
+    #[error(
+        "cannot read the baseline {path}: {cause}; name the earlier run with --baseline, or in spec.slo.baseline",
+        path = path.display()
+    )]
     BaselineFile { path: PathBuf, cause: io::Error },
     #[error(
         "the baseline {path} was changed after its run: its SHA-256 is not the one in the status of that run; name another run in spec.slo.baseline, or repeat that one",

@@ -2,9 +2,10 @@
 //! windows. Pure.
 //!
 //! The entry of a request holds the data that its record lacks, in three to seven bytes for nearly every request. The times between tokens
-//! and the times of the steps take some bytes per token. They are kept only if the run requests them.
+//! and the times of the steps take some bytes per token. They are kept only if the run requests them. An error text is written once per
+//! recorder; later entries refer to it.
 
-use std::time::Duration;
+use std::{mem, slice, time::Duration};
 
 use super::{
     records::RecordBudget,
@@ -20,6 +21,8 @@ use crate::{
 
 /// The size of a chunk, in bytes. A longer entry has its own chunk.
 const CHUNK: usize = 32 << 10;
+/// Maximum distinct error texts per recorder. A request with a further text has none when it is counted again.
+const MAX_TEXTS: usize = 64;
 
 /// An entry that is not a request.
 #[derive(Clone, Debug)]
@@ -73,11 +76,15 @@ pub struct Tape {
     /// Bytes of all chunks except the first one, which is never refused. `paid`: the part for which the budget has paid.
     taken: u64,
     paid: u64,
+    /// The error texts of the recorder in the order of their entries; `None`: entries of several recorders, to which no text is added.
+    texts: Option<Vec<String>>,
+    /// The memory of the last entry, for the next one.
+    scratch: Vec<u8>,
 }
 
 impl Tape {
     pub(super) fn new(has_token_times: bool) -> Tape {
-        Tape { has_token_times, ..Tape::default() }
+        Tape { has_token_times, texts: Some(Vec::new()), ..Tape::default() }
     }
 
     pub(super) fn with_budget(self, budget: RecordBudget) -> Tape {
@@ -117,21 +124,43 @@ impl Tape {
     /// Notes a request whose record was kept.
     pub(super) fn note_request(&mut self, record: &RequestRecord, wire: &WireTally, is_good: bool) {
         let has_token_times = self.has_token_times;
-        self.push(|to| write_request(to, record, wire, is_good, has_token_times));
+        let text = wire.error.as_deref().map_or(Text::None, |it| self.text(it));
+        self.push(|to| write_request(to, record, wire, text, is_good, has_token_times));
+    }
+
+    /// An error text as its entry contains it.
+    fn text(&mut self, error: &str) -> Text {
+        let Some(texts) = &mut self.texts else { return Text::None };
+        match texts.iter().position(|it| it == error) {
+            Some(index) => Text::Known(index as u32),
+            None if texts.len() == MAX_TEXTS => Text::None,
+            None => {
+                texts.push(error.to_owned());
+                Text::New(error.to_owned())
+            }
+        }
     }
 
     fn push(&mut self, entry: impl FnOnce(&mut Writer)) {
         if self.is_lost {
             return;
         }
-        let mut to = Writer::default();
+        let mut to = Writer::reusing(mem::take(&mut self.scratch));
         entry(&mut to);
         let bytes = to.into_bytes();
+        if !self.add(&bytes) {
+            self.lose();
+        }
+        self.scratch = bytes;
+    }
+
+    /// Adds the bytes of an entry; `false`: there is no room.
+    fn add(&mut self, bytes: &[u8]) -> bool {
         if self.recorders.is_empty() {
             self.recorders.push(Vec::new());
         }
         let has_room = |it: &Vec<u8>| it.capacity() - it.len() >= bytes.len();
-        let Some(chunks) = self.recorders.last_mut() else { return };
+        let Some(chunks) = self.recorders.last_mut() else { return false };
         if !chunks.last().is_some_and(has_room) {
             let size = CHUNK.max(bytes.len());
             let mut chunk = Vec::new();
@@ -139,7 +168,7 @@ impl Tape {
             let taken = if chunks.is_empty() { 0 } else { self.taken + size as u64 };
             let has_room = taken <= self.paid || self.budget.take(size as u64);
             if !has_room || chunk.try_reserve_exact(size).is_err() {
-                return self.lose();
+                return false;
             }
             if taken > self.paid {
                 self.paid += size as u64;
@@ -148,13 +177,15 @@ impl Tape {
             chunks.push(chunk);
         }
         if let Some(chunk) = chunks.last_mut() {
-            chunk.extend_from_slice(&bytes);
+            chunk.extend_from_slice(bytes);
         }
+        true
     }
 
     /// Adds the entries of another recorder.
     pub(super) fn append(&mut self, other: Tape) {
         self.recorders.extend(other.recorders);
+        self.texts = None;
         if self.is_lost || other.is_lost {
             self.lose();
         }
@@ -162,15 +193,7 @@ impl Tape {
 
     /// The entries, one recorder after the other.
     pub(super) fn recorders(&self) -> impl Iterator<Item = impl Iterator<Item = Result<Entry, WireError>> + '_> + '_ {
-        self.recorders.iter().map(|chunks| chunks.iter().flat_map(|it| self.entries(it)))
-    }
-
-    fn entries<'a>(&self, chunk: &'a [u8]) -> impl Iterator<Item = Result<Entry, WireError>> + use<'a> {
-        let has_token_times = self.has_token_times;
-        // A chunk that was read takes a multiple of its length.
-        let mut reader = Reader::new(chunk, usize::MAX);
-        std::iter::from_fn(move || (!reader.is_at_end()).then(|| read_entry(&mut reader, has_token_times)))
-            .scan(false, |failed, it| (!std::mem::replace(failed, it.is_err())).then_some(it))
+        self.recorders.iter().map(|it| Entries::new(it, self.has_token_times))
     }
 
     /// The chunks of each recorder.
@@ -184,12 +207,57 @@ impl Tape {
     }
 }
 
+/// The entries of one recorder.
+struct Entries<'a> {
+    chunks: slice::Iter<'a, Vec<u8>>,
+    reader: Reader<'a>,
+    has_token_times: bool,
+    texts: Vec<String>,
+    has_failed: bool,
+}
+
+impl<'a> Entries<'a> {
+    fn new(chunks: &'a [Vec<u8>], has_token_times: bool) -> Entries<'a> {
+        let (chunks, reader) = (chunks.iter(), Reader::new(&[], 0));
+        Entries { chunks, reader, has_token_times, texts: Vec::new(), has_failed: false }
+    }
+
+    fn read(&mut self) -> Result<Entry, WireError> {
+        read_entry(&mut self.reader, &mut self.texts, self.has_token_times)
+    }
+}
+
+/// Ends after the first error.
+impl Iterator for Entries<'_> {
+    type Item = Result<Entry, WireError>;
+
+    fn next(&mut self) -> Option<Result<Entry, WireError>> {
+        while !self.has_failed && self.reader.is_at_end() {
+            // A decoded chunk takes a multiple of its length.
+            self.reader = Reader::new(self.chunks.next()?, usize::MAX);
+        }
+        if self.has_failed {
+            return None;
+        }
+        let entry = self.read();
+        self.has_failed = entry.is_err();
+        Some(entry)
+    }
+}
+
 /// Entries of requests have the highest bit set. The other seven bits are flags.
 const REQUEST: u8 = 0x80;
 
-fn write_request(to: &mut Writer, record: &RequestRecord, wire: &WireTally, is_good: bool, has_token_times: bool) {
+fn write_request(
+    to: &mut Writer,
+    record: &RequestRecord,
+    wire: &WireTally,
+    text: Text,
+    is_good: bool,
+    has_token_times: bool,
+) {
     let silent = Silent::of(wire);
-    let rare = Rare::of(wire);
+    let rare = Rare::of(wire, text);
     let bits = [
         is_good,
         wire.has_exact_prompt,
@@ -214,7 +282,7 @@ fn write_request(to: &mut Writer, record: &RequestRecord, wire: &WireTally, is_g
     }
 }
 
-fn read_entry(from: &mut Reader<'_>, has_token_times: bool) -> Result<Entry, WireError> {
+fn read_entry(from: &mut Reader<'_>, texts: &mut Vec<String>, has_token_times: bool) -> Result<Entry, WireError> {
     let first = from.byte()?;
     if first & REQUEST == 0 {
         return Event::read(first, from).map(Entry::Event);
@@ -233,7 +301,7 @@ fn read_entry(from: &mut Reader<'_>, has_token_times: bool) -> Result<Entry, Wir
         reads: 0,
         coalesced_reads,
         late_reads: rare.late_reads,
-        error: rare.error,
+        error: rare.text.read(texts)?,
         timeout: rare.timeout,
         cause: rare.cause,
         retried,
@@ -270,7 +338,7 @@ impl Silent {
 /// Data that few requests have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rare {
-    error: Option<String>,
+    text: Text,
     timeout: Option<Limit>,
     cause: Option<Cause>,
     set_aside: Option<u32>,
@@ -278,9 +346,9 @@ struct Rare {
 }
 
 impl Rare {
-    fn of(wire: &WireTally) -> Rare {
+    fn of(wire: &WireTally, text: Text) -> Rare {
         Rare {
-            error: wire.error.clone(),
+            text,
             timeout: wire.timeout,
             cause: wire.cause,
             set_aside: wire.set_aside,
@@ -289,8 +357,60 @@ impl Rare {
     }
 }
 
+/// The error text of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Text {
+    /// The request has no text, or the recorder had too many.
+    #[default]
+    None,
+    New(String),
+    /// The index of a text of an earlier entry.
+    Known(u32),
+}
+
+impl Text {
+    /// The text, after the texts of earlier entries.
+    fn read(self, texts: &mut Vec<String>) -> Result<Option<String>, WireError> {
+        let unknown = WireError::Value { what: "error text" };
+        match self {
+            Text::None => Ok(None),
+            Text::New(_) if texts.len() == MAX_TEXTS => Err(unknown),
+            Text::New(text) => {
+                texts.push(text.clone());
+                Ok(Some(text))
+            }
+            Text::Known(index) => texts.get(index as usize).cloned().map(Some).ok_or(unknown),
+        }
+    }
+}
+
+impl Wire for Text {
+    fn write(&self, to: &mut Writer) {
+        match self {
+            Text::None => 0_u8.write(to),
+            Text::New(text) => {
+                1_u8.write(to);
+                text.write(to);
+            }
+            Text::Known(index) => {
+                2_u8.write(to);
+                index.write(to);
+            }
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Text, WireError> {
+        Ok(match u8::read(from)? {
+            0 => Text::None,
+            1 => Text::New(Wire::read(from)?),
+            2 => Text::Known(Wire::read(from)?),
+            _ => return Err(WireError::Value { what: "error text" }),
+        })
+    }
+}
+
 fields!(Silent { events, length_ends, first_event_tokens });
-fields!(Rare { error, timeout, cause, set_aside, late_reads });
+fields!(Rare { text, timeout, cause, set_aside, late_reads });
 
 impl Event {
     fn write(&self, to: &mut Writer) {
@@ -343,7 +463,7 @@ impl Event {
 /// Without the budget, which belongs to the recorders of one process.
 impl Wire for Tape {
     fn write(&self, to: &mut Writer) {
-        let Tape { has_token_times, recorders, is_lost, budget: _, taken: _, paid: _ } = self;
+        let Tape { has_token_times, recorders, is_lost, budget: _, taken: _, paid: _, texts: _, scratch: _ } = self;
         (*has_token_times, *is_lost).write(to);
         recorders.write(to);
     }

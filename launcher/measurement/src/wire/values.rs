@@ -28,6 +28,10 @@ pub(crate) trait Wire: Sized {
 /// The form of a struct: its fields in this order. A missing field is a compiler error.
 macro_rules! fields {
     ($type:ty { $($field:ident),+ $(,)? }) => {
+        $crate::wire::fields!($type { $($field),+ } if |_| true, "value");
+    };
+    // A value without the property is refused.
+    ($type:ty { $($field:ident),+ $(,)? } if $property:expr, $what:literal) => {
         impl $crate::wire::Wire for $type {
             fn write(&self, to: &mut $crate::wire::Writer) {
                 let Self { $($field),+ } = self;
@@ -35,7 +39,9 @@ macro_rules! fields {
             }
 
             fn read(from: &mut $crate::wire::Reader<'_>) -> Result<Self, $crate::wire::WireError> {
-                Ok(Self { $($field: $crate::wire::Wire::read(from)?),+ })
+                let value = Self { $($field: $crate::wire::Wire::read(from)?),+ };
+                let has_property: fn(&Self) -> bool = $property;
+                if has_property(&value) { Ok(value) } else { Err($crate::wire::WireError::Value { what: $what }) }
             }
         }
     };

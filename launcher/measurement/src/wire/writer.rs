@@ -6,6 +6,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// Writes into the memory of these bytes, which it drops.
+    pub(crate) fn reusing(mut bytes: Vec<u8>) -> Writer {
+        bytes.clear();
+        Writer { bytes }
+    }
+
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -11,7 +11,7 @@ use crate::{
 
 /// Placeholders that the original replaces with the request's number.
 const NUMBERS: [&str; 2] = ["{variation}", "{request_index}"];
-/// The placeholder that the original replaces with the class name.
+/// The text in a prompt that the original replaces with the class name.
 const CLASS: &str = "{traffic_class}";
 /// The number of words in the original's default prompt.
 const DEFAULT_WORDS: u32 = 7;

@@ -149,6 +149,26 @@ fn the_entry_of_a_request_takes_a_few_bytes() {
 }
 
 #[test]
+fn an_error_text_is_kept_once_and_the_number_of_texts_is_bounded() {
+    let (load, other) = one_stage(Keep::Records);
+    let recorded = |text: fn(usize) -> String| {
+        let mut run = load.recorder();
+        let mut draws = Draws(9);
+        let requests = (0..).map(|it| load.event(&mut draws, it)).filter_map(|it| it.request());
+        for (index, (request, _)) in requests.take(2_000).enumerate() {
+            run.record(request, &WireTally { error: Some(text(index)), ..WireTally::default() });
+        }
+        run
+    };
+    for text in [|_| "x".repeat(200), |index| format!("{index:0200}")] as [fn(usize) -> String; 2] {
+        let run = recorded(text);
+        let bytes: usize = run.tape.iter().flat_map(Tape::chunks).flatten().map(Vec::len).sum();
+        assert!(bytes < 64 * 210 + 2_000 * 16, "{bytes}");
+        assert!(run.with_margins(&load.stages, &other.stages).is_ok());
+    }
+}
+
+#[test]
 fn token_times_take_no_more_memory_than_the_budget() {
     let (load, other) = one_stage(Keep::RecordsAndGaps);
     let recorded = |budget| {
