@@ -11,7 +11,8 @@ pub(crate) fn check<Program: CommandFactory>(root: &Path, page: &str, (title, he
     let path = root.join("docs").join(page);
     let options = MarkdownOptions::new().title(title.into()).show_footer(false).show_table_of_contents(false);
     let text = help_markdown_custom::<Program>(&options);
-    let first_line = text.lines().find(|it| it.starts_with("This document contains the help content")).unwrap_or_default();
+    let first_line =
+        text.lines().find(|it| it.starts_with("This document contains the help content")).unwrap_or_default();
     let text = text.replace(first_line, head).replace("###### **", "**");
     let text = format!("{}\n", text.trim_end());
     if env::var_os("UPDATE_GOLDEN").is_some() {

@@ -105,7 +105,7 @@ pub(super) fn records(recorder: &Recorder) -> Option<String> {
         return is_lost.then(|| NO_TAPE.to_owned());
     }
     Some(format!(
-        "requests.parquet holds only the first {kept} of {} requests to end, because the memory for records ran out; percentiles come from histograms; give the launcher more, or set storage.perRequestRecords: None",
+        "requests.parquet holds only the first {kept} of {} requests to end, because the memory for records ran out; percentiles come from histograms, and measurement.bin is missing; give the launcher more, or set storage.perRequestRecords: None",
         kept.saturating_add(left_out)
     ))
 }

@@ -25,10 +25,11 @@ pub use figure::compared;
 pub use figures::{Value, Way};
 pub use gate::GateRule;
 pub use markdown::markdown;
-pub use pairs::{FAMILY_ERROR, SMALLEST_PERCENT};
 pub use remarks::{Remark, Severity};
 pub use run::Run;
 pub use terminal::text;
+
+use pairs::{FAMILY_ERROR, SMALLEST_PERCENT};
 
 /// Maximum number of runs: one per letter that names them.
 pub const MOST_RUNS: usize = 26;

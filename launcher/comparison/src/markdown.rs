@@ -1,6 +1,6 @@
 //! A comparison as Markdown that fits into a pull request comment: differences first, all figures folded away.
 
-use report::markdown::{cell, cut_at_line};
+use report::markup::{cell, cut_at_line};
 
 use crate::{
     document::{Comparison, FigureDocument, PairDocument, StagePairDocument},

@@ -20,11 +20,11 @@ use crate::{
 
 /// The probability that one or more intervals of a pair, one per family of figures, miss the true difference. With it, twenty comparisons of equal
 /// runs report no difference in four of five cases or more.
-pub const FAMILY_ERROR: f64 = 0.01;
+pub(crate) const FAMILY_ERROR: f64 = 0.01;
 
 /// The smallest difference that counts, in percent of the larger of both values. Runs of the same setting differ by more than their requests can
 /// show: the machine is warmer, or a process has another memory layout.
-pub const SMALLEST_PERCENT: f64 = 1.0;
+pub(crate) const SMALLEST_PERCENT: f64 = 1.0;
 
 /// The largest interval end, in percent of the larger value, that still supports "no difference found".
 const WIDE_PERCENT: f64 = 25.0;

@@ -12,16 +12,15 @@ impl ReportDocument {
 
     /// The figures of `counted`, and everything that does not depend on windows from this document. `moved`: the stages with other windows.
     pub fn counted_again(&self, counted: ReportDocument, moved: &[&str]) -> ReportDocument {
-        let of_run = self.clone();
         ReportDocument {
-            run: of_run.run,
-            server: of_run.server,
-            startups: of_run.startups,
-            managed_server: of_run.managed_server,
-            server_replicas: of_run.server_replicas,
-            server_metrics: of_run.server_metrics.map(|it| it.without_stages(moved)),
-            notices: of_run.notices,
-            inputs: of_run.inputs,
+            run: self.run.clone(),
+            server: self.server.clone(),
+            startups: self.startups.clone(),
+            managed_server: self.managed_server.clone(),
+            server_replicas: self.server_replicas.clone(),
+            server_metrics: self.server_metrics.clone().map(|it| it.without_stages(moved)),
+            notices: self.notices.clone(),
+            inputs: self.inputs.clone(),
             ..counted
         }
     }

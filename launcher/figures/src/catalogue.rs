@@ -57,15 +57,15 @@ pub(super) const CATALOGUE: [Row; 25] = [
         .is("time to the last token from sending, whatever the load is"),
     row(Figure::SendLag, "sendLag", "send lag", (Milliseconds, Down), Family::Request)
         .bounded_by(Metric::SendLag)
-        .is("how late the launcher sent a request after its scheduled time"),
+        .is("sent - scheduled, less the permit wait: the launcher's own delay"),
     row(Figure::PermitWait, "permitWait", "wait for a permit", (Milliseconds, Down), Family::Request)
         .is("how long a request waited for room under the bound on requests in flight"),
     row(Figure::Isl, "isl", "ISL", (Tokens, Down), Family::Request)
         .by(Basis::Tokens)
-        .is("length of a prompt, by the usage of its answer"),
+        .is("length of a prompt in tokens, by the usage of its answer"),
     row(Figure::Osl, "osl", "OSL", (Tokens, Up), Family::Request)
         .by(Basis::Tokens)
-        .is("length of an answer"),
+        .is("length of an answer in tokens"),
     row(Figure::GoodputShare, "goodputShare", "good share", (Share, Up), Family::Rates)
         .bounded_by(Metric::GoodputShare)
         .is("requests that met every goal of the profile, of all that were due"),

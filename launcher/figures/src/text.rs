@@ -1,82 +1,81 @@
 //! How figures are formatted: one set of formats for every renderer. Numbers have four significant digits.
 
-use crds::{figure::rate_text, units::Span, wording::percent};
+use crds::{figure::rate_text, wording::percent};
 
 /// Suffix of a percentile that is the largest of too few values.
 pub const LARGEST: &str = "*";
 
-/// The output format of figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Plain text, for a terminal and Markdown: `81.23ms`, `12345`, `-`. No value is below zero.
-    Plain,
-    /// HTML: `81.23 ms` without a line break before the unit, `12,345`, `–`.
-    Page,
-}
+/// Plain text, for a terminal and Markdown: `81.23ms`, `12345`, `-`. No value is below zero.
+pub mod plain {
+    use crds::units::Span;
 
-impl Style {
+    pub use crds::figure::rate_text as number;
+
     /// The sign for a figure that was not measured.
-    pub const fn nothing(self) -> &'static str {
-        match self {
-            Style::Plain => "-",
-            Style::Page => "–",
-        }
+    pub const NOTHING: &str = "-";
+
+    /// A value, or [`NOTHING`] without one.
+    pub fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+        value.map_or_else(|| NOTHING.to_owned(), show)
     }
 
-    /// A value, or [`Style::nothing`] without one.
-    pub fn optional<T>(self, value: Option<T>, show: impl Fn(T) -> String) -> String {
-        value.map_or_else(|| self.nothing().to_owned(), show)
-    }
-
-    /// A time in milliseconds, in the unit that fits. Plain text shows a time below zero, such as the lower end of an interval, as 0.
-    pub fn time(self, millis: f64) -> String {
-        match self {
-            Style::Plain => {
-                let not_negative = if millis < 0.0 { 0.0 } else { millis };
-                self.optional(Span::from_millis_f64(not_negative), |it| it.rounded().to_string())
-            }
-            Style::Page => {
-                let (per_milli, unit) = page_unit(millis);
-                format!("{}\u{a0}{unit}", signed(millis * per_milli))
-            }
-        }
-    }
-
-    /// A range of times in milliseconds. A page writes a common unit once: `79.9 to 83 ms`.
-    pub fn times(self, low: f64, high: f64) -> String {
-        let (per_milli, unit) = page_unit(high);
-        let is_one_unit = low == 0.0 || page_unit(low).1 == unit;
-        if self == Style::Page && is_one_unit {
-            return format!("{} to {}\u{a0}{unit}", signed(low * per_milli), signed(high * per_milli));
-        }
-        format!("{} to {}", self.time(low), self.time(high))
-    }
-
-    /// A rate, a quantity or an amount of money.
-    pub fn number(self, value: f64) -> String {
-        match self {
-            Style::Plain => rate_text(value),
-            Style::Page if value.abs() >= 10_000.0 => separated(&signed(value)),
-            Style::Page => signed(value),
-        }
-    }
-
-    /// A range of numbers.
-    pub fn numbers(self, low: f64, high: f64) -> String {
-        format!("{} to {}", self.number(low), self.number(high))
+    /// A time in milliseconds, in the unit that fits. A time below zero, such as the lower end of an interval, is shown as 0.
+    pub fn time(millis: f64) -> String {
+        let not_negative = if millis < 0.0 { 0.0 } else { millis };
+        optional(Span::from_millis_f64(not_negative), |it| it.rounded().to_string())
     }
 
     /// An amount of money, such as `2.5 USD`.
-    pub fn money(self, amount: f64, currency: &str) -> String {
-        format!("{} {currency}", self.number(amount))
+    pub fn money(amount: f64, currency: &str) -> String {
+        format!("{} {currency}", number(amount))
+    }
+}
+
+/// HTML: `81.23 ms` without a line break before the unit, `12,345`, `–`.
+pub mod page {
+    use super::{separated, signed, time_unit};
+
+    /// The sign for a figure that was not measured.
+    pub const NOTHING: &str = "–";
+
+    /// A value, or [`NOTHING`] without one.
+    pub fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+        value.map_or_else(|| NOTHING.to_owned(), show)
+    }
+
+    /// A time in milliseconds, in the unit that fits: `812 µs`, `81.23 ms`, `12.5 s`.
+    pub fn time(millis: f64) -> String {
+        let (per_milli, unit) = time_unit(millis);
+        format!("{}\u{a0}{unit}", signed(millis * per_milli))
+    }
+
+    /// A range of times in milliseconds. A common unit is written once: `79.9 to 83 ms`.
+    pub fn times(low: f64, high: f64) -> String {
+        let (per_milli, unit) = time_unit(high);
+        if low != 0.0 && time_unit(low).1 != unit {
+            return format!("{} to {}", time(low), time(high));
+        }
+        format!("{} to {}\u{a0}{unit}", signed(low * per_milli), signed(high * per_milli))
+    }
+
+    /// A rate or a quantity.
+    pub fn number(value: f64) -> String {
+        if value.abs() >= 10_000.0 { separated(&signed(value)) } else { signed(value) }
+    }
+
+    /// A range of rates or quantities.
+    pub fn numbers(low: f64, high: f64) -> String {
+        format!("{} to {}", number(low), number(high))
+    }
+
+    /// An amount of money, such as `2.5 USD`.
+    pub fn money(amount: f64, currency: &str) -> String {
+        format!("{} {currency}", number(amount))
     }
 
     /// A whole number.
-    pub fn count(self, value: u64) -> String {
-        match self {
-            Style::Plain => value.to_string(),
-            Style::Page => separated(&value.to_string()),
-        }
+    pub fn count(value: u64) -> String {
+        separated(&value.to_string())
     }
 }
 
@@ -97,7 +96,7 @@ pub fn percentile(text: String, permille: u64, count: u64) -> String {
 }
 
 /// The number of units per millisecond, and the name of the unit.
-fn page_unit(millis: f64) -> (f64, &'static str) {
+fn time_unit(millis: f64) -> (f64, &'static str) {
     match millis.abs() {
         it if it >= 10_000.0 => (1e-3, "s"),
         it if it >= 1.0 || it == 0.0 => (1.0, "ms"),
@@ -141,23 +140,22 @@ mod tests {
             (12_500.0, "12.5 s"),
             (-3.0, "-3 ms"),
         ] {
-            assert_eq!(Style::Page.time(millis), expected.replace(' ', "\u{a0}"));
+            assert_eq!(page::time(millis), expected.replace(' ', "\u{a0}"));
         }
         assert_eq!(
-            [(92.97, 10_070.0), (79.9, 83.0), (0.0, 12_500.0)].map(|(low, high)| Style::Page.times(low, high)),
+            [(92.97, 10_070.0), (79.9, 83.0), (0.0, 12_500.0)].map(|(low, high)| page::times(low, high)),
             ["92.97\u{a0}ms to 10.07\u{a0}s", "79.9 to 83\u{a0}ms", "0 to 12.5\u{a0}s"]
         );
-        assert_eq!([12_345.6, 1_234.6].map(|it| Style::Page.number(it)), ["12,346", "1235"]);
-        assert_eq!([12_345, 999, 0].map(|it| Style::Page.count(it)), ["12,345", "999", "0"]);
+        assert_eq!([12_345.6, 1_234.6].map(page::number), ["12,346", "1235"]);
+        assert_eq!([12_345, 999, 0].map(page::count), ["12,345", "999", "0"]);
     }
 
     #[test]
     fn figures_of_a_terminal_are_plain() {
-        let times = [0.0, 0.812, 81.234, 12_500.0, -3.0, f64::NAN].map(|it| Style::Plain.time(it));
+        let times = [0.0, 0.812, 81.234, 12_500.0, -3.0, f64::NAN].map(plain::time);
         assert_eq!(times, ["0s", "812us", "81.23ms", "12.5s", "0s", "-"]);
-        assert_eq!(Style::Plain.times(79.9, 83.0), "79.9ms to 83ms");
-        assert_eq!((Style::Plain.number(12_345.6), Style::Plain.count(12_345)), ("12346".into(), "12345".into()));
-        assert_eq!(Style::Plain.money(2.5, "USD"), "2.5 USD");
+        assert_eq!(plain::number(12_345.6), "12346");
+        assert_eq!(plain::money(2.5, "USD"), "2.5 USD");
     }
 
     #[test]

@@ -430,7 +430,8 @@ impl Wire for ListIndex {
 impl RequestRecord {
     /// Whether no time exceeds the 584 years that a clock of nanoseconds counts, so that sums of times do not overflow.
     fn has_times_of_a_clock(&self) -> bool {
-        let times = [Some(self.scheduled), self.sent, self.permit_wait, self.first_token, self.last_token, Some(self.ended)];
+        let times =
+            [Some(self.scheduled), self.sent, self.permit_wait, self.first_token, self.last_token, Some(self.ended)];
         times.into_iter().flatten().all(|it| u64::try_from(it.as_nanos()).is_ok())
     }
 }

@@ -3,48 +3,12 @@
 use std::fmt::Display;
 
 use crds::benchmark_run::Stat;
-use figures::{Figure, text::Style};
+use figures::Figure;
 
-pub(crate) use figures::text::{percentile, percents, signed_percent};
-
-/// The style of figures on a page.
-const STYLE: Style = Style::Page;
-/// The sign for a figure that was not measured.
-pub(crate) const NOTHING: &str = STYLE.nothing();
-
-/// A time in milliseconds in the unit that fits: `812 µs`, `81.23 ms`, `12.5 s`.
-pub(crate) fn time(millis: f64) -> String {
-    STYLE.time(millis)
-}
-
-/// A range of times: `79.9 to 83 ms`.
-pub(crate) fn times(low: f64, high: f64) -> String {
-    STYLE.times(low, high)
-}
-
-/// A rate or a quantity.
-pub(crate) fn number(value: f64) -> String {
-    STYLE.number(value)
-}
-
-/// A range of rates or quantities.
-pub(crate) fn numbers(low: f64, high: f64) -> String {
-    STYLE.numbers(low, high)
-}
-
-/// An amount of money.
-pub(crate) fn money(amount: f64, currency: &str) -> String {
-    STYLE.money(amount, currency)
-}
-
-/// A count.
-pub(crate) fn count(value: u64) -> String {
-    STYLE.count(value)
-}
-
-pub(crate) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
-    STYLE.optional(value, show)
-}
+pub(crate) use figures::text::{
+    page::{NOTHING, count, money, number, numbers, optional, time, times},
+    percentile, percents, signed_percent,
+};
 
 /// A moment to the second, such as `2026-01-02 03:04:05 UTC`.
 pub(crate) fn second(at: impl Display) -> String {

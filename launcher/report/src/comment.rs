@@ -139,7 +139,7 @@ fn stages(document: &ReportDocument, to: &mut String) {
     let of = |figure: Figure| [Stat::P50, Stat::P90, Stat::P99].map(|it| figure.titled(it));
     let mut header = ["stage", "requests", "not answered"].map(str::to_owned).to_vec();
     header.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(Figure::label));
-    header.push("good".into());
+    header.push(Figure::GoodputShare.label());
     header.extend([of(Figure::Ttft), of(Figure::Tpot)].into_iter().flatten());
     header.push(Figure::Itl.titled(Stat::P99));
     header.extend(of(Figure::Latency));

@@ -15,7 +15,7 @@ pub mod junit;
 pub mod loadgen;
 pub mod managed_server;
 pub mod markdown;
-mod markup;
+pub mod markup;
 pub mod measurement_file;
 mod objectives;
 pub mod partial;
@@ -38,7 +38,6 @@ mod uncertainty;
 
 pub use accuracy::AccuracyFile;
 pub use benchmark_run::Inputs;
-pub use document::TOOL;
 pub use folder::{ChosenBy, Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenSummary};
 pub use policy::policy;

@@ -15,7 +15,9 @@ use files::file_digest::FileDigest;
 use workload_profiles::workload::PromptReuse;
 
 use super::{
-    accuracy, failures, loadgen, managed_server, objectives, profiling,
+    accuracy, failures, loadgen, managed_server,
+    markup::cell,
+    objectives, profiling,
     provenance::{self, TableText},
     server::table as server_table,
     startup,
@@ -25,8 +27,6 @@ use super::{
     },
     uncertainty,
 };
-
-pub use super::markup::{cell, cut_at_line};
 
 /// Left-aligned columns.
 const TEXT: &str = "---";

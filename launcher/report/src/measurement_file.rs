@@ -2,11 +2,11 @@
 //! release reads.
 
 use std::{
-    fs::File,
     io::{self, BufReader},
     path::{Path, PathBuf},
 };
 
+use files::user_file;
 use measurement::{kept_run::KeptRun, wire::StreamError};
 
 /// The name of the file in a results folder.
@@ -22,8 +22,8 @@ const MEMORY: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum MeasurementError {
     #[error(
-        "{path} does not exist: the run kept no measurement (spec.storage.perRequestRecords: None, LoadGen tests, or an earlier release), or \
-         this is the folder of an analysis; give the results folder of a run that kept it",
+        "{path} does not exist: the run kept no measurement (spec.storage.perRequestRecords: None, LoadGen tests, too little memory for records, or \
+         an earlier release), or this is the folder of an analysis; give the results folder of a run that kept it",
         path = path.display()
     )]
     Missing { path: PathBuf },
@@ -44,11 +44,7 @@ pub enum MeasurementError {
 /// The file is missing, too large, truncated or changed, or comes from another release.
 pub fn read(folder: &Path, tool_version: &str) -> Result<KeptRun, MeasurementError> {
     let path = folder.join(NAME);
-    // A pipe is not opened, because opening it would wait for a writer.
-    let found = std::fs::metadata(&path).and_then(|it| match it.is_file() {
-        true => Ok((it.len(), File::open(&path)?)),
-        false => Err(io::Error::other("is no regular file")),
-    });
+    let found = user_file::open_regular(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
     let (bytes, file) = match found {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(MeasurementError::Missing { path }),

@@ -5,17 +5,17 @@ use workload_profiles::{Workload, loadgen::Mode};
 use super::requests_parquet::BYTES_PER_ROW;
 
 /// Files with a size that does not grow with the requests: the reports, the page, and the samples of the servers' metrics.
-pub const REPORTS: u64 = 16 << 20;
+const REPORTS: u64 = 16 << 20;
 /// What each stage adds to them: two standard reports, and its part of the others.
-pub const PER_STAGE: u64 = 128 << 10;
+const PER_STAGE: u64 = 128 << 10;
 /// Assumed rows for a stage with a number of requests that is unknown before the load.
 pub const ROWS_OF_UNDECIDED_STAGE: u64 = 100_000;
 /// Bytes per request in measurement.bin, without times between tokens: the worst case, about twice the size of most runs.
-pub const MEASUREMENT_PER_REQUEST: u64 = 128;
+const MEASUREMENT_PER_REQUEST: u64 = 128;
 /// Bytes per request for times between tokens: 1,000 tokens of 4 bytes each.
-pub const TOKEN_TIMES_PER_REQUEST: u64 = 4_000;
+const TOKEN_TIMES_PER_REQUEST: u64 = 4_000;
 /// Bytes per answer in an accuracy log of LoadGen: 1,000 tokens of 8 hexadecimal digits each.
-pub const PER_ANSWER: u64 = 8 << 10;
+const PER_ANSWER: u64 = 8 << 10;
 
 /// The properties of a run that determine how much it writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

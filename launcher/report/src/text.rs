@@ -6,41 +6,19 @@ use crds::{
     wording::percent,
 };
 use document::{CostDocument, HardwareDocument, JudgementDocument, ReportDocument, Statistics};
-use figures::{
-    Figure, Unit,
-    text::{LARGEST, Style},
-};
+use figures::{Figure, Unit, text::LARGEST};
 use measurement::window::WindowPart;
 
-pub(super) use figures::text::{percentile, signed_percent};
+pub(super) use figures::text::{
+    percentile,
+    plain::{NOTHING, money, number, optional, time as millis},
+    signed_percent,
+};
 
 /// The meaning of the mark, for the foot of a page.
 pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
-/// The style of figures in plain text.
-const STYLE: Style = Style::Plain;
-/// The sign for a figure that was not measured.
-pub(super) const NOTHING: &str = STYLE.nothing();
 /// If fewer requests than this share met the goals, a run that passed gets a note.
 const FEW_GOOD: f64 = 0.5;
-
-/// A time in milliseconds to four digits, such as `81.23ms`. A time below zero, such as the lower end of an interval, is shown as 0.
-pub(super) fn millis(millis: f64) -> String {
-    STYLE.time(millis)
-}
-
-/// A count or rate to four digits.
-pub(super) fn number(number: f64) -> String {
-    STYLE.number(number)
-}
-
-/// An amount of money.
-pub(super) fn money(amount: f64, currency: &str) -> String {
-    STYLE.money(amount, currency)
-}
-
-pub(super) fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
-    STYLE.optional(value, show)
-}
 
 /// Whether a text contains a marked percentile.
 pub(super) fn has_marks(text: &str) -> bool {

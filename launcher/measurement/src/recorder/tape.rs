@@ -347,13 +347,7 @@ struct Rare {
 
 impl Rare {
     fn of(wire: &WireTally, text: Text) -> Rare {
-        Rare {
-            text,
-            timeout: wire.timeout,
-            cause: wire.cause,
-            set_aside: wire.set_aside,
-            late_reads: wire.late_reads,
-        }
+        Rare { text, timeout: wire.timeout, cause: wire.cause, set_aside: wire.set_aside, late_reads: wire.late_reads }
     }
 }
 

@@ -149,7 +149,7 @@ fn requests(stage: &StageDocument, tile: Tile) -> Tile {
 }
 
 fn errors(figures: &FiguresDocument, estimate: Option<&EstimateDocument>) -> Tile {
-    let judged = figures.failed + figures.succeeded;
+    let judged = figures.decided();
     let share = text::optional(figures.number(Figure::ErrorRatio), percent);
     let mut detail = format!("{} of {} requests failed", text::count(figures.failed), text::count(judged));
     if let Some(interval) = interval(estimate, text::percents) {

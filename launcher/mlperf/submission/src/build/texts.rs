@@ -7,8 +7,7 @@ use super::{
     Missing,
     inputs::Case,
 };
-use document::TOOL_VERSION;
-use report::TOOL;
+use document::{TOOL, TOOL_VERSION};
 
 const HONESTY: &str = "\
 Logs that benchwright writes are compatible with those of MLPerf LoadGen and not of MLCommons' build of it. Official \

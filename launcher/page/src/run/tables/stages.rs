@@ -13,11 +13,8 @@ use crate::{
 /// The latencies of the first screen.
 const LATENCIES: [Figure; 3] = [Figure::Ttft, Figure::Tpot, Figure::Latency];
 
-/// For a run of several stages, the headline figures of each stage with their intervals.
+/// The headline figures of each stage with their intervals.
 pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
-    if document.stages.len() < 2 {
-        return None;
-    }
     let caption = "Figures of each stage; in brackets the 95 % interval, where there are values enough. * marks a percentile that is the \
                    largest value. The stages together are no load of their own.";
     let has_goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
