@@ -23,6 +23,8 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 mod tests {
     use crds::server_engine::ServerEngine;
 
+    use serde::de::{Error as _, value::Error as ValueError};
+
     use crate::Startup;
 
     fn read(engine: &str) -> Result<Startup, String> {
@@ -45,7 +47,8 @@ mod tests {
     fn an_engine_without_a_log_of_its_own_is_unknown() {
         for id in ["simulator", "VLLM", ""] {
             let error = read(&format!("\"{id}\"")).unwrap_err();
-            assert!(error.starts_with(&format!("unknown variant `{id}`, expected `vllm`")), "{error}");
+            let expected = ValueError::unknown_variant(id, &super::IDS).to_string();
+            assert!(error.starts_with(&expected), "{error}");
         }
     }
 }

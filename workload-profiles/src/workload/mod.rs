@@ -31,7 +31,7 @@ mod work;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use crds::{
-    benchmark_run::{Api, ServerEngine},
+    benchmark_run::Api,
     json::FieldError,
     resolve::{DEV_MODE, ManagedServer, SleepFault},
     units::{Seed, Span},
@@ -197,7 +197,7 @@ impl Workload {
     /// Why the requested sleep cannot be measured on this server, in a sentence; `None`: no reason is known.
     pub fn sleep_refusal(&self, server: &ManagedServer) -> Option<String> {
         let (levels, engine) = (&self.sleep_levels, server.engine.name());
-        if levels.is_empty() || server.engine == ServerEngine::Custom {
+        if levels.is_empty() || !server.engine.is_known() {
             return None;
         }
         let (why, remedy) = match server.replica(0, 0, "").with_sleep_mode(server.engine).sleeps() {
