@@ -15,7 +15,7 @@ use engine::{
     issue::{self, LoadOrder, Progress},
     stop::Stop,
 };
-use measurement::{inter_token_times::InterTokenTimes, load_result::LoadResult};
+use measurement::{inter_token_times::InterTokenTimes, load_result::LoadResult, recorder::Keep};
 use workload_files::WorkloadFiles;
 
 /// The same requests at the same times in every trial.
@@ -43,6 +43,11 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
         progress: Arc::new(Progress::default()),
     })?;
     let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
+    // Without the times between tokens, a comparison of them would pass.
+    if spec.keep == Keep::RecordsAndGaps && load.recorder.tape.as_ref().is_some_and(|it| !it.is_whole()) {
+        let message = "the memory for the times between tokens ran out; give the bench more memory, or lower the load";
+        return Err(TrialError::Child(message.to_owned()));
+    }
     let peak_rss_bytes = memory::peak()?;
     let mut outcomes = BTreeMap::new();
     let mut error = None;

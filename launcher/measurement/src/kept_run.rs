@@ -65,7 +65,8 @@ impl KeptRun {
     /// Keeps a load without the outputs of its requests. `None`: the load has no records.
     pub fn new(mut load: LoadResult, findings: Findings) -> Option<KeptRun> {
         load.recorder.outputs = Vec::new();
-        let (records, tape) = load.recorder.records.take().zip(load.recorder.tape.take())?;
+        let records = load.recorder.records.take()?;
+        let tape = load.recorder.tape.take().unwrap_or_else(|| Tape::default().lost());
         let head = Head {
             load,
             findings,
@@ -81,6 +82,11 @@ impl KeptRun {
     /// Whether it has all data that another analysis needs.
     pub fn is_whole(&self) -> bool {
         self.head.is_whole && self.head.left_out == 0
+    }
+
+    /// Whether it has the times between tokens.
+    pub fn has_token_times(&self) -> bool {
+        self.head.has_token_times
     }
 
     /// The records of its requests.

@@ -42,15 +42,16 @@ pub(crate) struct AnalyseArgs {
 
 pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     let (path, document) = report_file::read(&args.path)?;
-    let analysed = analysed(args, &path, &document)?;
+    // Checked first: an analysis may take minutes.
     if let Some(output) = args.output.as_deref().filter(|it| it.symlink_metadata().is_ok()) {
         bail!("--output {} exists; name a new folder", output.display())
     }
     let output = args.output.clone().unwrap_or_else(|| beside(&path));
-    let root = output.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root = folder_of(&output);
     let name = output.file_name().and_then(|it| it.to_str());
     let name =
         name.with_context(|| format!("--output {} has no name of a folder; name a new folder", output.display()))?;
+    let analysed = analysed(args, &path, &document)?;
     let page_of = |it: &ReportDocument| page::run::render(it).map_err(std::io::Error::other);
     let mut folder = Folder::create(root, name)?;
     report::copy_inputs(&mut folder, folder_of(&path))?;
@@ -95,9 +96,9 @@ fn wanted(args: &AnalyseArgs, document: &ReportDocument, margins: Margins) -> an
     Ok(ResolvedRun { slo: wanted.slo, ..of_run })
 }
 
-/// The folder of a report.
-fn folder_of(report: &Path) -> &Path {
-    report.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+/// The folder that contains a file or a folder.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A folder beside the report's folder.

@@ -51,7 +51,7 @@ fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<Str
     let place = Place::new(&input.run, options, now);
     let folder = place.as_ref().map(Place::path);
     let store = Store::prepare(input, place, now)?;
-    let prepared = (Setup { input, options, process, store: &store, keep: store.keep(&input.run) }).prepare();
+    let prepared = (Setup { input, options, process, store: &store, keep: store.keep(input) }).prepare();
     // Nothing is measured for this folder; a load by hand creates its own folder.
     store.discard();
     let prepared = prepared?;

@@ -48,15 +48,11 @@ impl Order<'_> {
     ) -> Result<Measurement, Failure> {
         let Order { input, baseline, options } = *self;
         let store = Store::prepare(input, place, now)?;
-        let keep = match store.keep(&input.run) {
-            // LoadGen tests have no windows, and the number of their records is unlimited.
-            Keep::RecordsAndGaps if input.workload.loadgen.is_some() => Keep::Records,
-            keep => keep,
-        };
+        let keep = store.keep(input);
         // LoadGen's figures are computed from the record of every sample, and each question is listed with its latency.
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
-        let needed = if with_records && keep == Keep::Summary { Keep::Records } else { keep };
+        let needed = if with_records && keep == Keep::Summary { Keep::RecordsAlone } else { keep };
         let Loaded {
             ready,
             server,
@@ -143,8 +139,7 @@ impl Order<'_> {
             accuracy_files: scored.as_ref().map_or(&[], |it| &it.files),
             server_logs: managed.as_ref().map_or(&[], |it| &it.logs),
             records: kept.as_ref().map(KeptRun::records),
-            // Other windows have no meaning for LoadGen tests.
-            kept: kept.as_ref().filter(|it| loadgen.is_none() && it.is_whole()),
+            kept: kept.as_ref().filter(|it| it.is_whole()),
         };
         let document = parts.document().map_err(|error| Failure::storage(error.to_string()))?;
         let start = managed.as_ref().map(|it| StartTimes::new(&it.document, &it.starts)).unwrap_or_default();

@@ -14,7 +14,10 @@ use workload_profiles::Workload;
 use super::{Failure, RunOptions, free_space};
 use crate::input::Input;
 use document::{Parts, ReportDocument};
-use measurement::recorder::{Keep, Records};
+use measurement::{
+    kept_run::KeptRun,
+    recorder::{Keep, Records},
+};
 use report::{
     Attachments, ChosenBy, Folder, Inputs, StorageError, Stored, earlier_attempt, index,
     partial::{self, Leftovers},
@@ -133,9 +136,9 @@ impl Store {
         requests: u64,
         undecided_stages: u64,
     ) -> Result<(), Failure> {
-        let keep = self.keep(&input.run);
+        let keep = self.keep(input);
         let with_rows = keep != Keep::Summary;
-        let with_token_times = keep == Keep::RecordsAndGaps && workload.loadgen.is_none();
+        let with_token_times = keep == Keep::RecordsAndGaps;
         let planned = Planned { requests, undecided_stages, with_rows, with_token_times, ..planned(input, workload) };
         match self.check_space(planned) {
             Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),
@@ -168,9 +171,11 @@ impl Store {
     }
 
     /// What to keep of each request for the report.
-    pub(super) fn keep(&self, run: &ResolvedRun) -> Keep {
-        match (self, run.per_request_records) {
+    pub(super) fn keep(&self, input: &Input) -> Keep {
+        match (self, input.run.per_request_records) {
             (Store::Off, _) | (_, PerRequestRecords::None) => Keep::Summary,
+            // LoadGen tests have no windows.
+            _ if input.workload.loadgen.is_some() => Keep::RecordsAlone,
             (_, PerRequestRecords::Full) => Keep::Records,
             (_, PerRequestRecords::FullWithTokenTimes) => Keep::RecordsAndGaps,
         }
@@ -199,7 +204,7 @@ impl Store {
             let path = folder.path().display();
             warn!(folder = %path, "files of the results folder were moved or deleted while the run went on: they are written again");
         }
-        let records = attachments.records.filter(|it| rows_fit(folder.path(), it, parts.run));
+        let records = attachments.records.filter(|it| rows_fit(folder.path(), it, attachments.kept, parts.run));
         let kept = attachments.kept.filter(|_| records.is_some());
         let attachments = Attachments { records, kept, ..attachments };
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
@@ -230,11 +235,11 @@ fn planned(input: &Input, workload: &Workload) -> Planned {
 
 /// Whether there is room for the rows of a run with optional results: without rows the reports are still complete. If results are required, rows that
 /// do not fit fail the run.
-fn rows_fit(folder: &Path, records: &Records, run: &ResolvedRun) -> bool {
+fn rows_fit(folder: &Path, records: &Records, kept: Option<&KeptRun>, run: &ResolvedRun) -> bool {
     if run.storage_required {
         return true;
     }
-    let with_token_times = run.per_request_records == PerRequestRecords::FullWithTokenTimes;
+    let with_token_times = kept.is_some_and(KeptRun::has_token_times);
     let requests = records.len() as u64;
     let needed = Planned { with_rows: true, with_token_times, requests, ..Planned::default() }.bytes();
     let fit = free_space::free(folder).is_none_or(|free| needed <= free);

@@ -33,7 +33,7 @@ use crate::{
 pub use breakdown::Breakdown;
 pub use earliest::Earliest;
 pub use merge::MergeError;
-use records::Pushed;
+use records::Place;
 pub use records::{InFigures, RecordBudget, Records};
 pub use request_sample::{MOST_SAMPLED, RequestSample, SampledRequest};
 pub use rewindow::RewindowError;
@@ -52,7 +52,9 @@ pub enum Keep {
     /// Nothing: memory does not grow with the number of requests.
     #[default]
     Summary,
-    /// A record of each request.
+    /// A record of each request, for figures alone: the load cannot be counted again with other windows.
+    RecordsAlone,
+    /// A record of each request, and what another count of the load needs in addition.
     Records,
     /// A record of each request, and the times between its content events.
     RecordsAndGaps,
@@ -106,7 +108,11 @@ impl Recorder {
         Recorder {
             stages: tallies,
             records: (keep != Keep::Summary).then(Records::default),
-            tape: (keep != Keep::Summary).then(|| Tape::new(keep == Keep::RecordsAndGaps)),
+            tape: match keep {
+                Keep::Summary | Keep::RecordsAlone => None,
+                Keep::Records => Some(Tape::new(false)),
+                Keep::RecordsAndGaps => Some(Tape::new(true)),
+            },
             strays: 0,
             outputs: Vec::new(),
             classes: Vec::new(),
@@ -230,13 +236,24 @@ impl Recorder {
 
     /// Keeps a request that was counted, if the run requests records and there is room.
     fn keep(&mut self, request: RequestRecord, in_figures: InFigures, wire: &WireTally, is_good: bool) {
-        let (Some(records), Some(tape)) = (&mut self.records, &mut self.tape) else { return };
-        tape.note_request(&request, wire, is_good);
-        match records.push(request, in_figures) {
-            Pushed::IntoBlock => {}
-            Pushed::IntoNewBlock => tape.pay(RecordBudget::TAPE_OF_BLOCK),
-            Pushed::LeftOut => tape.lose(),
+        let Some(records) = &mut self.records else { return };
+        let Some(tape) = &mut self.tape else {
+            records.push(request, in_figures);
+            return;
+        };
+        let mut place = records.find_place();
+        if place == Place::None && tape.is_whole() {
+            // The records matter more than another count of the load.
+            tape.lose();
+            place = records.find_place();
         }
+        match place {
+            Place::NewBlock => tape.pay(RecordBudget::TAPE_OF_BLOCK),
+            Place::Block => {}
+            Place::None => tape.lose(),
+        }
+        tape.note_request(&request, wire, is_good);
+        records.push(request, in_figures);
     }
 
     /// The times between the content events of each record, in the order of the records; `None` if they were not kept.

@@ -47,8 +47,8 @@ impl RecordBudget {
         RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
     }
 
-    /// Memory that suffices for this many records in any distribution over the recorders: the last block of each recorder may hold a single
-    /// record.
+    /// The room, as a number of records, that suffices for this many records in any distribution over the recorders: the last block of each
+    /// recorder may hold a single record.
     pub fn needed(records: u64, recorders: u64) -> u64 {
         let block = BLOCK as u64;
         let blocks = records.saturating_add(records.min(recorders).saturating_mul(block - 1)) / block;
@@ -60,6 +60,13 @@ impl RecordBudget {
         let Some(left) = &self.0.left else { return true };
         // Relaxed: no other data depends on it.
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(bytes)).is_ok()
+    }
+
+    /// Returns memory that was taken.
+    pub(super) fn give_back(&self, bytes: u64) {
+        if let Some(left) = &self.0.left {
+            left.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 
     fn is_spent(&self) -> bool {
@@ -84,13 +91,13 @@ pub struct InFigures {
     pub failed: bool,
 }
 
-/// The result of adding a record.
+/// The place of the next record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pushed {
-    IntoBlock,
-    IntoNewBlock,
-    /// There was no room for the record.
-    LeftOut,
+pub(super) enum Place {
+    Block,
+    NewBlock,
+    /// There is no room for the record.
+    None,
 }
 
 /// Records in the order in which the requests ended, worker by worker.
@@ -113,20 +120,28 @@ impl Records {
         Records { left_out, ..Records::default() }
     }
 
-    /// Keeps a record, if there is room for it.
-    pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> Pushed {
-        let has_place = self.has_place();
+    /// Makes room for the next record, if there is memory.
+    pub(super) fn find_place(&mut self) -> Place {
         // After one record was left out no worker keeps another one, so that the records belong to the requests that ended first.
-        let kept = !self.budget.is_spent() && (has_place || self.begin_block());
-        if let (true, Some(block), Some(flags)) = (kept, self.blocks.last_mut(), self.in_figures.last_mut()) {
+        match self.has_place() {
+            _ if self.budget.is_spent() => Place::None,
+            true => Place::Block,
+            false if self.begin_block() => Place::NewBlock,
+            false => Place::None,
+        }
+    }
+
+    /// Keeps a record; `false`: there is no room for it.
+    pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> bool {
+        let has_place = self.find_place() != Place::None;
+        if let (true, Some(block), Some(flags)) = (has_place, self.blocks.last_mut(), self.in_figures.last_mut()) {
             block.push(record);
             flags.push(in_figures);
-            if has_place { Pushed::IntoBlock } else { Pushed::IntoNewBlock }
         } else {
             self.budget.spend();
             self.left_out += 1;
-            Pushed::LeftOut
         }
+        has_place
     }
 
     fn has_place(&self) -> bool {
@@ -241,7 +256,7 @@ impl Wire for Records {
         from.allocate(blocks.saturating_mul(size_of::<RequestRecord>() + size_of::<InFigures>()))?;
         for _ in 0..count {
             let (record, in_figures) = Wire::read(from)?;
-            if records.push(record, in_figures) == Pushed::LeftOut {
+            if !records.push(record, in_figures) {
                 return Err(from.out_of_memory());
             }
         }

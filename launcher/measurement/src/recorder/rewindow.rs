@@ -40,8 +40,8 @@ impl Recorder {
     /// run kept no times between tokens, ITL and the times of steps are missing in every stage.
     ///
     /// # Errors
-    /// Data is missing on which figures depend.
-    pub fn with_margins(self, before: &[Stage], after: &[Stage]) -> Result<Recorder, RewindowError> {
+    /// Data is missing on which figures depend, or a stage cannot have its margins after the run.
+    pub fn with_margins(mut self, before: &[Stage], after: &[Stage]) -> Result<Recorder, RewindowError> {
         let changed = Changed { before, after };
         if !changed.any() {
             return Ok(self);
@@ -72,12 +72,15 @@ impl Recorder {
         }
     }
 
-    fn count_again(&self, changed: &Changed<'_>) -> Result<Recorder, RewindowError> {
-        let (Some(records), Some(tape)) = (&self.records, &self.tape) else { return Err(RewindowError::NoRecords) };
-        let mut records = records.iter();
-        let mut sum = self.blank(changed, tape);
+    /// Moves the records, so that no block of them is in memory twice.
+    fn count_again(&mut self, changed: &Changed<'_>) -> Result<Recorder, RewindowError> {
+        let (Some(records), Some(tape)) = (self.records.take(), self.tape.take()) else {
+            return Err(RewindowError::NoRecords);
+        };
+        let mut records = records.into_iter();
+        let mut sum = self.blank(changed, &tape);
         for entries in tape.recorders() {
-            let mut one = self.blank(changed, tape);
+            let mut one = self.blank(changed, &tape);
             for entry in entries {
                 one.tell(entry?, &mut records, changed)?;
             }
@@ -112,17 +115,17 @@ impl Recorder {
         }
     }
 
-    fn tell<'a>(
+    fn tell(
         &mut self,
         entry: Entry,
-        records: &mut impl Iterator<Item = &'a RequestRecord>,
+        records: &mut impl Iterator<Item = RequestRecord>,
         changed: &Changed<'_>,
     ) -> Result<(), RewindowError> {
         match entry {
             Entry::Request(entry) => {
                 let record = records.next().ok_or(WireError::Value { what: "number of entries" })?;
-                let beside = entry.of(record);
-                self.count(record.clone(), &beside.wire, beside.is_good);
+                let beside = entry.of(&record);
+                self.count(record, &beside.wire, beside.is_good);
             }
             Entry::Event(Event::Open { stage, opened: Opened { window, start } }) => {
                 self.open(stage, changed.window(stage, window)?, start);
@@ -137,9 +140,6 @@ impl Recorder {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;
 
 /// The stages of a load before and after their margins changed.
 struct Changed<'a> {
@@ -167,3 +167,6 @@ impl Changed<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,7 +209,8 @@ impl StageTally {
         self.last_end = self.last_end.max(Some(request.ended));
         let mut used = InFigures { send: true, answer: request.outcome.is_success(), ..InFigures::default() };
         if used.answer {
-            used.good = self.record_success(request, wire, is_good);
+            used.good = is_good;
+            self.record_success(request, wire, is_good);
             self.output_tokens_total += u64::from(request.osl());
             let several = several_tokens(request, wire);
             wire.gaps.iter().for_each(|gap| self.record_gap(gap, several));
@@ -239,7 +240,8 @@ impl StageTally {
             self.record_send(request);
         }
         if used.answer {
-            used.good = self.record_success(request, wire, is_good);
+            used.good = is_good;
+            self.record_success(request, wire, is_good);
         }
         if used.failed {
             return used;
@@ -305,8 +307,7 @@ impl StageTally {
         }
     }
 
-    /// Returns `is_good`.
-    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, is_good: bool) -> bool {
+    fn record_success(&mut self, request: &RequestRecord, wire: &WireTally, is_good: bool) {
         let osl = request.osl();
         for (times, time) in [
             (&mut self.ttft_scheduled, request.ttft_scheduled()),
@@ -352,7 +353,6 @@ impl StageTally {
         self.output_length_misses +=
             u64::from(request.requested_output_tokens.is_some_and(|requested| requested != osl));
         self.good += u64::from(is_good);
-        is_good
     }
 
     /// Adds the tally of another worker for the same stage.
@@ -493,7 +493,8 @@ pub(super) fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodp
     [
         (goodput.ttft, request.ttft_scheduled()),
         (goodput.tpot, request.tpot()),
-        (goodput.itl, wire.gaps.mean().map(|it| it * gaps / tokens)),
+        // Without this bound the gaps are not summed.
+        (goodput.itl, goodput.itl.and_then(|_| wire.gaps.mean()).map(|it| it * gaps / tokens)),
         (goodput.ntpot, request.ntpot()),
         (goodput.latency, request.latency_scheduled()),
     ]

@@ -76,6 +76,8 @@ pub struct Tape {
     /// Bytes of all chunks except the first one, which is never refused. `paid`: the part for which the budget has paid.
     taken: u64,
     paid: u64,
+    /// Bytes that the budget has granted for entries beyond those that records pay for.
+    granted: u64,
     /// The error texts of the recorder in the order of their entries; `None`: entries of several recorders, to which no text is added.
     texts: Option<Vec<String>>,
     /// The memory of the last entry, for the next one.
@@ -106,10 +108,11 @@ impl Tape {
         self
     }
 
-    /// Drops all entries, because an entry is missing between them.
+    /// Drops all entries, because an entry is missing between them, and returns their memory.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
         self.recorders = Vec::new();
+        self.budget.give_back(mem::take(&mut self.granted));
     }
 
     /// The memory of a block of records also pays for its entries.
@@ -172,6 +175,7 @@ impl Tape {
             }
             if taken > self.paid {
                 self.paid += size as u64;
+                self.granted += size as u64;
             }
             self.taken = taken;
             chunks.push(chunk);
@@ -186,6 +190,7 @@ impl Tape {
     pub(super) fn append(&mut self, other: Tape) {
         self.recorders.extend(other.recorders);
         self.texts = None;
+        self.granted += other.granted;
         if self.is_lost || other.is_lost {
             self.lose();
         }
@@ -457,7 +462,7 @@ impl Event {
 /// Without the budget, which belongs to the recorders of one process.
 impl Wire for Tape {
     fn write(&self, to: &mut Writer) {
-        let Tape { has_token_times, recorders, is_lost, budget: _, taken: _, paid: _, texts: _, scratch: _ } = self;
+        let Tape { has_token_times, recorders, is_lost, .. } = self;
         (*has_token_times, *is_lost).write(to);
         recorders.write(to);
     }
