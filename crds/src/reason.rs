@@ -64,7 +64,7 @@ words! {
         TargetBusy,
         /// The Gateway, route or InferencePool of the target does not exist, or is not ready.
         TargetNotFound,
-        /// No node takes the pod.
+        /// No node accepts the pod.
         Unschedulable,
         /// The claim has no volume.
         VolumePending,

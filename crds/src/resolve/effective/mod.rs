@@ -24,10 +24,10 @@ use crate::{
 
 /// The seed of a run without one in earlier releases. A run of this release draws its own.
 const SEED_OF_EARLIER_RELEASES: u64 = 42;
-/// How long a server that is started for a run is waited for at least, where the spec does not say.
+/// Minimum time to wait for a server that is started for a run, if the spec does not set one.
 const SERVER_START_SECONDS: u32 = 900;
 
-/// How long something of a finished run stays. It is no part of [`EffectiveSpec`], because it may change at any time.
+/// How long an object of a finished run stays. It is no part of [`EffectiveSpec`], because it may change at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Seconds from the completion of a run that succeeded.
@@ -58,16 +58,15 @@ impl EffectiveSpec {
         }
     }
 
-    /// The longest that an attempt may send load, from the start of its first load on, in seconds: each run of a series has the whole
-    /// deadline and grace period, and each but the first may wait for the target again.
+    /// Maximum time for which an attempt may send load, from the start of its first load, in seconds: each run of a series has the whole deadline and
+    /// grace period, and each but the first may wait for the target again.
     pub fn measuring_seconds(&self) -> u32 {
         let each = self.execution.deadlines.run_seconds.saturating_add(self.execution.grace_period_seconds);
         let waits = self.target.readiness.timeout_seconds.saturating_mul(self.repeat.saturating_sub(1));
         each.saturating_mul(self.repeat.max(1)).saturating_add(waits)
     }
 
-    /// The longest that the launcher may take from the start of its first load to its end, in seconds: the upload of its results comes
-    /// after the load.
+    /// Maximum time from the start of the launcher's first load to the launcher's end, in seconds: the upload of the results follows the load.
     pub fn launcher_seconds(&self) -> u32 {
         let upload = self.storage.s3.as_ref().map_or(0, |it| it.upload_timeout_seconds);
         self.measuring_seconds().saturating_add(upload)
@@ -138,7 +137,7 @@ impl EffectiveSpec {
     }
 }
 
-/// Puts the fields of one value over those of another.
+/// Overwrites fields of one value with the fields of another.
 fn overlay(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -150,7 +149,7 @@ fn overlay(below: &mut Value, above: Value) {
     }
 }
 
-/// Whose profile format the profile is written in.
+/// The harness that defines the format of the profile.
 pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
     spec.harness.unwrap_or(Harness::InferencePerf)
 }
@@ -216,7 +215,7 @@ fn launcher(written: &written::Launcher, settings: &Settings) -> Launcher {
     }
 }
 
-/// The claim that holds the results, or `None` where none are kept, or in a bucket.
+/// The claim for the results; `None`: no results are kept, or they are in a bucket.
 pub fn claim(storage: &written::Storage) -> Option<Claim> {
     if storage.none.is_some() || storage.s3.is_some() {
         return None;
@@ -264,7 +263,7 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
     }
 }
 
-/// What an objective that is missed does; `None` where there is none.
+/// The effect of a missed objective; `None`: the spec has no objectives.
 pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
     (!written.objectives.is_empty()).then(|| Slo {
         enforcement: written.enforcement.unwrap_or(Enforcement::Fail),
@@ -272,7 +271,7 @@ pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
     })
 }
 
-/// By how many percent a figure may be worse than an earlier one.
+/// Maximum difference in percent by which a figure may be worse than an earlier one.
 pub(super) fn max_regression_percent(written: &written::Baseline) -> u32 {
     written.max_regression_percent.unwrap_or(5)
 }
@@ -311,11 +310,11 @@ pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     })
 }
 
-/// How long a server that outlives its run stays where spec.cleanup.server is absent, in seconds: a day.
+/// How long a server that outlives its run stays if spec.cleanup.server is absent, in seconds: a day.
 const SERVER_STAYS_SECONDS: u32 = 86_400;
 
-/// When the server of the run is removed after it has finished; `None`: with the run's end, or never, if somebody else started it. A
-/// server that outlives its run has an end also where nobody set one: it may have GPUs.
+/// When the server of the run is removed after it has finished; `None`: with the run's end, or never, if somebody else started it. A server that
+/// outlives its run has a time limit even if the spec sets none: it may occupy GPUs.
 pub fn server_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     let outlives = managed_server(spec).is_some_and(|it| !matches!(it.lifecycle, None | Some(Lifecycle::PerRun)));
     match &spec.cleanup.server {
