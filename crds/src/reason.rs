@@ -20,7 +20,7 @@ pub trait Word: Copy + PartialEq + 'static {
     }
 }
 
-/// Makes an enum whose variants are its words.
+/// Defines an enum with one variant per word.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident,)+ }) => {
         $(#[$about])*

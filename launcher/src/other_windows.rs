@@ -36,7 +36,7 @@ impl GivenMargin {
     }
 }
 
-/// The margins that replace those of each measured stage; `None`: each stage keeps its own.
+/// The margins that replace each measured stage's own margins; `None`: each stage keeps its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins {
     pub warm_up: Option<GivenMargin>,
@@ -67,7 +67,7 @@ impl Margins {
 pub struct Order<'a> {
     /// The results folder of the run.
     pub folder: &'a Path,
-    /// Its report.
+    /// The report of the run.
     pub document: &'a ReportDocument,
     /// The run, with the objectives to judge.
     pub run: &'a ResolvedRun,

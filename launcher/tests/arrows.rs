@@ -132,7 +132,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("e2e", &["crds"]),
 ];
 
-/// Crates whose functions take values and return values, down to the last dependency.
+/// Crates with functions that take values and return values, down to the last dependency.
 const PURE: [&str; 16] = [
     "accuracy",
     "charts",
@@ -180,7 +180,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// The dependencies of each crate of the workspace, those of its tests aside.
+/// The dependencies of each crate of the workspace, without test dependencies.
 pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();

@@ -25,11 +25,11 @@ pub enum Role {
     Succeeded,
     /// Tokens that were looked up in the prefix cache.
     PrefixQueries,
-    /// Its name up to 0.10; a release may have both.
+    /// The metric's name up to 0.10; a release may have both names.
     OldPrefixQueries,
     /// Tokens that were found there.
     PrefixHits,
-    /// Its name up to 0.10; a release may have both.
+    /// The metric's name up to 0.10; a release may have both names.
     OldPrefixHits,
     Ttft,
     Itl,
@@ -51,7 +51,7 @@ pub enum Role {
     GpuEnergy,
     /// MiB of the GPU's memory in use.
     GpuMemory,
-    /// Its labels hold the settings of the KV cache.
+    /// A metric with the settings of the KV cache as labels.
     CacheConfig,
     /// Kept in the samples, and part of no figure.
     Kept,

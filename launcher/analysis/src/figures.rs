@@ -32,7 +32,7 @@ pub enum TokenCount {
 }
 
 impl TokenCount {
-    /// Its name in labels.
+    /// The name of the count in labels.
     pub fn name(self) -> &'static str {
         match self {
             TokenCount::Server => "server",

@@ -50,7 +50,7 @@ type Timed = (Duration, Duration, u32);
 /// A latency that stalls can increase.
 struct Latency {
     name: &'static str,
-    /// Its distribution as measured.
+    /// The measured distribution of the latency.
     measured: fn(&Figures) -> Option<Distribution<Duration>>,
     time: fn(&RequestRecord, LatencyOrigin) -> Option<Timed>,
 }

@@ -17,7 +17,7 @@ use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, NO_FILES, name
 pub struct Written {
     /// Number of files.
     pub files: usize,
-    /// Their total size in bytes.
+    /// Total size of the files in bytes.
     pub bytes: u64,
     /// Entries of the folder that the stream lacks: links, pipes and similar.
     pub left_out: Vec<PathBuf>,

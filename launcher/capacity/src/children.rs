@@ -108,7 +108,7 @@ pub fn run<T: DeserializeOwned>(part: &impl Serialize, limit: Duration) -> Resul
 /// A running server.
 pub struct Server {
     process: Process,
-    /// Its port, on loopback.
+    /// The port of the server, on loopback.
     pub port: u16,
 }
 

@@ -80,7 +80,7 @@ impl Found {
 pub struct Compared {
     /// The table.
     pub text: String,
-    /// The exit code: 0, or that of the gate.
+    /// The exit code: 0, or the exit code of the gate.
     pub code: u8,
 }
 

@@ -161,7 +161,7 @@ fn by_first_sign(start: &[u8]) -> DataSetFormat {
     if matches!(first_sign(start), Some(b'[' | b'{')) { DataSetFormat::Json } else { DataSetFormat::Csv }
 }
 
-/// Reads the rows; the format is that of the file within an archive.
+/// Reads the rows. `format` is the format of the file, or of the file within an archive.
 fn read_rows(
     sink: &mut impl RowSink,
     format: DataSetFormat,

@@ -30,7 +30,7 @@ pub enum StartError {
     /// The program of a replica cannot be started.
     #[error("replica {replica}: {message}")]
     NotStarted {
-        /// Its index, from 0.
+        /// The index of the replica, from 0.
         replica: usize,
         /// Why, and what to do.
         message: String,

@@ -118,9 +118,9 @@ pub struct Folder {
 pub struct Stored {
     /// The path of the folder.
     pub path: PathBuf,
-    /// Its name below the root, such as `chat/a1`.
+    /// The name of the folder below the root, such as `chat/a1`.
     pub name: String,
-    /// Its files, in the order in which they were written.
+    /// The files of the folder, in the order in which they were written.
     pub artifacts: Vec<ArtifactRef>,
 }
 

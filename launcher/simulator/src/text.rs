@@ -21,7 +21,7 @@ const TEXT_IDS: u64 = 128_000;
 /// The properties of a prompt that the simulation needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// Its length in tokens.
+    /// The length of the prompt in tokens.
     pub tokens: u32,
     /// Digests of its tokens.
     pub blocks: BlockHashes,

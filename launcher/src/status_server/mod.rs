@@ -40,7 +40,7 @@ struct State {
     measuring: AtomicBool,
     /// Everything is prepared, and the launcher waits for a person instead of issuing a load.
     waiting: AtomicBool,
-    /// The load that was issued last. LoadGen tests have trials, each of which is a load.
+    /// The load that was issued last. LoadGen tests have trials, and each trial is a load.
     load: Mutex<Option<LiveLoad>>,
 }
 

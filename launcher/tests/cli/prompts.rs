@@ -38,7 +38,7 @@ impl Recorder {
         Recorder { url, prompts }
     }
 
-    /// The prompts since the last call, without that of the readiness probe, in order.
+    /// The prompts since the last call, in order, without the prompt of the readiness probe.
     pub fn take(&self) -> Vec<String> {
         let mut prompts = std::mem::take(&mut *self.prompts.lock().unwrap());
         prompts.retain(|it| it.split(' ').count() > 5);

@@ -45,7 +45,7 @@ impl Sut {
         Sut { to: child.stdin.take(), from: child.stdout.take(), child }
     }
 
-    /// One that has said hello, and whose launcher is ready.
+    /// A process that has sent hello, with a ready launcher.
     fn ready(folder: &Folder, more: &[&str]) -> Sut {
         let mut sut = Sut::start(folder, more);
         sut.send(HELLO, &1_u16.to_le_bytes());

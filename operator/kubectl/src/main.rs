@@ -1,5 +1,5 @@
-//! `kubectl benchwright`: parses the arguments, runs one command, and returns its exit code. kubectl runs every program of the PATH
-//! whose name begins with `kubectl-`.
+//! `kubectl benchwright`: parses the arguments, runs one command, and returns its exit code. kubectl runs every program of the PATH with a name that
+//! begins with `kubectl-`.
 
 mod commands;
 mod connection;

@@ -78,7 +78,7 @@ pub struct Limits {
     pub priority_classes: Option<Vec<Pattern>>,
     /// The service accounts that `launcher.serviceAccountName` may name.
     pub service_accounts: Option<Vec<Pattern>>,
-    /// The keys of taints that `launcher.scheduling.tolerations` and those of a server may tolerate. A toleration without a key, which
+    /// The keys of taints that `launcher.scheduling.tolerations` and the server's tolerations may contain. A toleration without a key, which
     /// tolerates all taints, is allowed by `*` alone.
     pub tolerations: Option<Vec<Pattern>>,
     /// The classes that `launcher.scheduling.runtimeClassName` and the one of a server may name.

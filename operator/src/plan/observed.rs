@@ -126,7 +126,7 @@ pub struct ClaimState {
     pub exists: bool,
     /// Whether a volume is bound to it.
     pub bound: bool,
-    /// Its StorageClass; empty if it names none.
+    /// The StorageClass of the claim; empty if the claim names none.
     pub class: String,
     /// Whether it exists and is not for results: see [`super::pvc::is_for_results`].
     pub of_others: bool,

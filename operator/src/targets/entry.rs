@@ -231,7 +231,7 @@ impl Entry {
     }
 }
 
-/// An ended or deleted run whose pod may work.
+/// An ended or deleted run with a pod that may still work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// UID of the run.

@@ -241,7 +241,7 @@ impl DataSetFormat {
         DataSetFormat::Npy,
     ];
 
-    /// Its name in a profile.
+    /// The name of the format in a profile.
     pub const fn word(self) -> &'static str {
         match self {
             DataSetFormat::Json => "json",

@@ -96,7 +96,7 @@ impl EffectiveSpec {
             written.scheme = Some(service.scheme);
             written.path = Some(service.path.clone());
         }
-        // Its port stays as it was written: outside of a cluster one that is left out is any free one.
+        // The server's port stays as written: outside of a cluster an absent port means any free port.
         if let (Some(written), Some(server)) = (&mut spec.target.server, &self.target.server) {
             written.replicas = Some(server.replicas);
             // llm-d's charts decide both.
@@ -159,7 +159,7 @@ fn target(written: &written::Target, harness: Harness, settings: &Settings) -> T
     // An engine loads and compiles for minutes, wherever it starts.
     let timeout = settings.readiness_timeout_seconds;
     let timeout = if written.server.is_some() { timeout.max(SERVER_START_SECONDS) } else { timeout };
-    // The first completion of a server whose start is measured is that of the run.
+    // If a run measures the start of a server, the server's first completion must be a request of the run.
     let probe = if harness == Harness::Nop { ReadinessProbe::Models } else { ReadinessProbe::Generate };
     Target {
         simulator: written.simulator.as_ref().map(|it| Simulator { preset: preset(it) }),
@@ -258,7 +258,7 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
         max_steal_share: share(&written.max_steal_share, "0.1"),
         max_coalesced_read_share: share(&written.max_coalesced_read_share, "0.05"),
         max_stalled_share: share(&written.max_stalled_share, "0.05"),
-        // Figures do not depend on the time of day. Only a step as large as that of a machine that was paused matters.
+        // Figures do not depend on the time of day. Only a large step matters, such as after a suspended machine resumes.
         max_clock_step_milliseconds: written.max_clock_step_milliseconds.unwrap_or(1_000),
     }
 }

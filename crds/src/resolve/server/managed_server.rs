@@ -68,7 +68,7 @@ pub struct ManagedServer {
 pub struct ReplicaStart {
     /// The program and the arguments before its options; empty: the entry point of the image.
     pub command: Vec<String>,
-    /// Its arguments.
+    /// The arguments of the command.
     pub args: Vec<String>,
     /// Environment variables, in addition to inherited variables.
     pub env: BTreeMap<String, String>,

@@ -56,7 +56,7 @@ impl Comparison {
 }
 
 impl Baseline<'_> {
-    /// Compares a value with that of the earlier run.
+    /// Compares a value with the value of the earlier run.
     pub(super) fn compare(&self, objective: &ResolvedObjective, stage: Option<&str>, observed: &Reading) -> Comparison {
         let place = stage.map(|it| format!(" in a stage {it}")).unwrap_or_default();
         if let Some(reason) = profiled(self.source, stage) {

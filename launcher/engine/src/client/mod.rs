@@ -272,7 +272,7 @@ impl Client {
         self.take_open().await
     }
 
-    /// Keeps a connection whose answer has ended, if it can carry another request: for its session if the session keeps one, else for any
+    /// Keeps a connection after the end of an answer, if it can carry another request: for its session if the session keeps one, else for any
     /// request. A stream of a shared connection is released when it is dropped.
     async fn keep(&self, connection: Connection, session: Option<&SessionLink>) {
         if let Connection::Http1(mut connection) = connection

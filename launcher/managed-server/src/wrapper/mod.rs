@@ -329,7 +329,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
             let count = part.len() as u64;
             state.read.fetch_add(count, Ordering::Relaxed);
             if to.as_mut().is_some_and(|it| it.write_all(part).is_err()) {
-                // The engine must not wait for an output whose reader is gone.
+                // The engine must not wait for an output without a reader.
                 to = None;
             }
             if let Some(mut log) = state.log() {

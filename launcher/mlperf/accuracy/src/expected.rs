@@ -21,7 +21,7 @@ pub struct Columns<'a> {
 pub enum RowProblem<'a> {
     /// It has none of these columns.
     Lacks(Vec<&'a str>),
-    /// Its column contains neither a text nor a number.
+    /// The column of the row contains neither a text nor a number.
     NoText(&'a str),
 }
 

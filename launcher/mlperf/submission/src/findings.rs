@@ -90,13 +90,13 @@ impl About<'_> {
 pub struct Row {
     /// closed, open or network, submitter and system.
     pub system: String,
-    /// Its folder.
+    /// The folder of the benchmark.
     pub benchmark: String,
-    /// Its folder.
+    /// The folder of the scenario.
     pub scenario: String,
     /// The reported metric; absent: none was found.
     pub value: Option<f64>,
-    /// Its unit.
+    /// The unit of the value.
     pub unit: &'static str,
     /// How many findings there are about it.
     pub findings: usize,

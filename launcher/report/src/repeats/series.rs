@@ -22,12 +22,12 @@ pub struct Repeat {
     pub number: u32,
     /// The texts of its prompts derive from this salt.
     pub prompt_salt: String,
-    /// Its results folder; `None` if none was kept.
+    /// The results folder of the run; `None` if none was kept.
     pub stored: Option<Stored>,
     /// How long its server took to start.
     pub start: StartTimes,
     pub analysis: Analysis,
-    /// Its test cases.
+    /// The test cases of the run.
     pub cases: Suite,
 }
 

@@ -25,7 +25,7 @@ pub struct Fault {
 /// The state of a server that a run needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Its Deployment or one of its Services does not exist.
+    /// The Deployment or a Service of the server does not exist.
     Absent,
     /// It is being deleted, or the pods of an earlier server are.
     Going,

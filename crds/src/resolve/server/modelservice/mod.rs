@@ -1,8 +1,8 @@
 //! A server that llm-d's own charts start. Writes the values files that make the charts start the described server. Benchwright writes
 //! these files and installs nothing.
 //!
-//! The values are for the charts of one release of llm-d, whose versions stand below. They use what all charts of llm-d-modelservice 0.4
-//! have: its schema knows only two labels, and it renders environment variables as templates.
+//! The values are for charts of one release of llm-d; the chart versions are below. They use the values that all charts of llm-d-modelservice 0.4
+//! have: the schema of 0.4 knows only two labels, and 0.4 renders environment variables as templates.
 
 use std::{
     collections::BTreeMap,
@@ -58,7 +58,7 @@ impl StackFile {
     pub const ALL: [StackFile; 4] =
         [StackFile::ModelService, StackFile::InferencePool, StackFile::HttpRoute, StackFile::Install];
 
-    /// Its name in the ConfigMap.
+    /// The name of the file in the ConfigMap.
     pub fn name(self) -> &'static str {
         match self {
             StackFile::ModelService => "modelservice.yaml",

@@ -13,7 +13,7 @@ pub enum QueryError {
     Value {
         /// Under LoadGen's name.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         found: String,
         /// What to do.
         remedy: &'static str,
@@ -23,7 +23,7 @@ pub enum QueryError {
     TooMany {
         /// Under LoadGen's name.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         found: String,
         /// What to do.
         remedy: &'static str,
@@ -33,7 +33,7 @@ pub enum QueryError {
     TooLate {
         /// Under LoadGen's name.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         found: String,
         /// What to do.
         remedy: &'static str,

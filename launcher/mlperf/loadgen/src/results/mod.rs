@@ -66,7 +66,7 @@ impl Series {
         self.ascending.len() as u64
     }
 
-    /// Their sum.
+    /// The sum of the values.
     pub fn sum(&self) -> i128 {
         self.sum
     }

@@ -48,7 +48,7 @@ pub(in crate::formats) enum Effect {
 /// A flag.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Flag {
-    /// Its names without leading dashes. The format uses the first one.
+    /// The names of the flag without leading dashes. The format uses the first one.
     pub names: &'static [&'static str],
     pub effect: Effect,
 }
@@ -74,7 +74,7 @@ impl Flag {
 /// A tool that is called with flags.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Tool {
-    /// Its name in messages.
+    /// The name of the tool in messages.
     pub name: &'static str,
     /// All its flags, in tables.
     pub flags: &'static [&'static [Flag]],

@@ -1,5 +1,5 @@
-//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults, and come from its configuration
-//! files in its order. All other keys, such as those of the requests, are those of our own format.
+//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults, and come from its configuration files in its order.
+//! All other keys, such as the keys of requests, come from our own format.
 //!
 //! `docs/loadgen.md` describes every key.
 
