@@ -245,7 +245,7 @@ impl Stat {
     }
 }
 
-/// An earlier run that figures are compared with.
+/// An earlier run to compare figures with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]

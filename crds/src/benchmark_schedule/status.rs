@@ -16,7 +16,7 @@ pub struct BenchmarkScheduleStatus {
     /// The generation of the spec that this status describes; -1 until the operator writes the first status.
     #[serde(default = "unseen")]
     pub observed_generation: i64,
-    /// The schedule and the time zone that `countsSince` belongs to.
+    /// The schedule and the time zone of `countsSince`.
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub expression: Option<String>,
     /// Times of the schedule before this time start no run. It is the time when the schedule was created, last changed, or resumed after a
@@ -122,7 +122,7 @@ pub struct Triggered {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Refusal {
-    /// The generation of the spec that the refused run came from.
+    /// The generation of the spec of the refused run.
     pub generation: i64,
     /// Which run was refused, the answer of the API server, and the remedy.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
