@@ -29,7 +29,7 @@ pub(crate) struct AnalyseArgs {
     /// Leave the last requests of each stage out of the figures, in place of the stage's own cool-down
     #[arg(long, value_name = "TIME|COUNT", value_parser = GivenMargin::parse)]
     cool_down: Option<GivenMargin>,
-    /// The earlier run that objectives are compared with: its results folder or its report.json
+    /// The earlier run to compare objectives with: its results folder or its report.json
     #[arg(long, value_name = "PATH")]
     baseline: Option<PathBuf>,
     /// Write the report files into this new folder [default: the name of the results folder, followed by -analysed]
