@@ -71,7 +71,7 @@ pub struct Order<'a> {
     pub document: &'a ReportDocument,
     /// The run, with the objectives to judge.
     pub run: &'a ResolvedRun,
-    /// The earlier run that objectives are compared with.
+    /// The earlier run to compare objectives with.
     pub baseline: Option<&'a dyn Source>,
     pub margins: Margins,
     /// The commit of this program.

@@ -192,7 +192,7 @@ pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     metadata["packages"].as_array().unwrap().iter().map(|it| (name(it), used(it))).collect()
 }
 
-/// The names of all that a crate is built of.
+/// The names of all crates in a crate's build.
 fn all_of(package: &str) -> BTreeSet<String> {
     let text = cargo(&["tree", "--locked", "--package", package, "--edges", "normal,build", "--prefix", "none"]);
     let names: BTreeSet<String> = text.lines().filter_map(|it| it.split(' ').next()).map(str::to_owned).collect();

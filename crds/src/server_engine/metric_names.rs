@@ -9,7 +9,7 @@ pub struct MetricNames {
     pub families: &'static [Family],
 }
 
-/// A name, how its values change, and what it is used for.
+/// A name, how its values change, and the use of the metric.
 pub type Family = (&'static str, Shape, Role);
 
 /// What a metric is used for.

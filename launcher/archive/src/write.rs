@@ -160,7 +160,7 @@ fn append_file<W: Write>(out: &mut tar::Builder<W>, source: &Source) -> Result<S
         return Err(unreadable(error));
     }
     appended.map_err(ArchiveError::Write)?;
-    // A file that became shorter leaves a remainder, and one that grew has another size now.
+    // If a file became shorter, a remainder is left; if it grew, its size differs.
     if content.file.limit() > 0 || fs::metadata(&source.path).map_err(unreadable)?.len() != source.bytes {
         return Err(changed());
     }

@@ -14,7 +14,7 @@ use crds::{ExitCode, wording::suggestion};
 use document::ReportDocument;
 use files::output;
 
-/// The exit code of a gate that ended with an error, like the one of `run --gate`.
+/// The exit code of a gate that ended with an error, as in `run --gate`.
 const GATE_ERROR: u8 = 3;
 
 /// The flags, beside the runs.

@@ -29,7 +29,7 @@ use super::{
 const PARQUET: &[u8] = b"PAR1";
 /// Maximum files of a folder.
 const MAX_FILES: usize = 10_000;
-/// Bytes at the start of a file that are looked at.
+/// Number of bytes at the start of a file that identify its format.
 const START: usize = 16;
 
 /// A file, after its rows were read.

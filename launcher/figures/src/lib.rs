@@ -129,7 +129,7 @@ pub struct Row {
     pub better: Way,
     /// The figures that change together with it.
     pub family: Family,
-    /// The label that it depends on.
+    /// The comparability label of the figure.
     pub basis: Basis,
     /// The metric of an objective; `None`: no objective bounds it.
     pub metric: Option<Metric>,

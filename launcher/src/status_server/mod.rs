@@ -59,7 +59,7 @@ impl RunStatus {
         self.0.waiting.store(true, Ordering::Relaxed);
     }
 
-    /// Begins a load, which updates `progress` from now on.
+    /// Begins a load. The load will update `progress`.
     pub(crate) fn begin_load(&self, progress: Arc<Progress>, stages: &[Stage]) {
         let load = LiveLoad::new(progress, stages.iter().map(|it| it.name.clone()).collect());
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(load);

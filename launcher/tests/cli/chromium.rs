@@ -98,7 +98,7 @@ impl Browser {
         );
     }
 
-    /// The value of an expression of JavaScript; of a promise, what it resolves to.
+    /// The value of a JavaScript expression; for a promise, its resolved value.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.call("Runtime.evaluate", asked);

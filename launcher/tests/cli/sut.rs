@@ -235,7 +235,7 @@ fn an_answer_in_one_piece_has_no_first_token_to_be_judged() {
     assert_eq!(code, Some(1));
 }
 
-/// Answers one request with a model, or with tokens at once; none, where none comes.
+/// Answers one request for a model, or a request for tokens in one piece. Does nothing if no request arrives.
 fn in_one_piece(mut stream: TcpStream) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let Some(request) = lines.next() else { return };

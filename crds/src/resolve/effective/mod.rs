@@ -83,8 +83,8 @@ impl EffectiveSpec {
         serde_json::from_value(values).ok()
     }
 
-    /// Writes into a spec the values that the launcher measures with, so that a release with other defaults measures the same.
-    /// The number of repeats, exclusive, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
+    /// Writes into a spec the values that affect a measurement, so that a release with other defaults measures the same. The number of repeats,
+    /// exclusive, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
     pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
         spec.harness = Some(self.harness);
         spec.seed = Some(self.seed);
@@ -250,7 +250,7 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
         max_send_lag_p99_milliseconds: written.max_send_lag_p99_milliseconds.unwrap_or(10),
         // As much as the send lag: TTFT errs by both.
         max_receive_delay_p99_milliseconds: written.max_receive_delay_p99_milliseconds.unwrap_or(10),
-        // Past it requests and tokens queue for the thread for several times as long as one of them takes.
+        // Beyond this share, requests and tokens wait for the thread for several times their own CPU time.
         max_cpu_share: share(&written.max_cpu_share, "0.9"),
         // Past a twentieth, p95 is the launcher's and not the server's; the same for reads and stalls.
         max_throttled_share: share(&written.max_throttled_share, "0.05"),

@@ -213,7 +213,7 @@ impl Client {
     }
 
     fn one_needs_spare(&self) -> bool {
-        // Spare connections would use files that requests wait for.
+        // Spare connections would use up file descriptors that requests need.
         !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)

@@ -132,7 +132,7 @@ fn kept(seconds: f64, recorded: &RecordedSessions) -> Duration {
     recorded.max_idle.map_or(wait, |most| wait.min(most.0))
 }
 
-/// A wait, from 0 to the longest one that the workload allows.
+/// A wait, from 0 to the maximum that the workload allows.
 pub(super) fn bounded_wait(seconds: f64, recorded: &RecordedSessions) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX).min(recorded.max_wait.0)
 }

@@ -49,7 +49,7 @@ pub(super) struct Found {
     pub(super) kind: Kind,
     /// The stamp of the file behind the row.
     pub(super) stamp: Stamp,
-    /// The file that the row links to.
+    /// The link target of the row.
     pub(super) page: Option<String>,
 }
 

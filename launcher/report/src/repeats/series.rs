@@ -67,7 +67,7 @@ pub struct Ending {
 /// Several runs of the same load, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Series<'a> {
-    /// The commit that the binary was built from.
+    /// The commit of the binary.
     pub commit: &'a str,
     /// The run as a whole, without the number of a repeat.
     pub run: &'a RunIdentity,

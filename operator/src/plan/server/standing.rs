@@ -31,7 +31,7 @@ pub enum Standing {
     Going,
     /// An object with its name belongs to somebody else.
     Foreign,
-    /// It starts; contains what it waits for.
+    /// It starts; contains the reason for the wait.
     Starting(Fault),
     /// It will not become ready.
     Failed(Fault),
@@ -166,7 +166,7 @@ impl View<'_> {
         None
     }
 
-    /// What the first pod that is not ready waits for.
+    /// The reason why the first pod that is not ready waits.
     fn waits_for(&self) -> Fault {
         let fault = |reason, message| Fault { reason, message };
         let name = &self.status.name;

@@ -171,7 +171,7 @@ async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
             assert!(play.ready_message().contains("delete it and create the run again"), "{}", play.ready_message());
             assert!(play.server.state().find("jobs", &name).is_none(), "attempt {attempt}, case {case}");
         }
-        // A byte-identical ConfigMap is one that the operator itself created before it was killed.
+        // The operator itself created a byte-identical ConfigMap before it was killed.
         let mut play = Play::new(SIMULATOR);
         play.server.state().put("configmaps", &name, made);
         play.play_out(Story::Evicted).await;

@@ -40,7 +40,7 @@ const STARTUP_PERIOD: u32 = 10;
 /// How much longer than the run the kubelet waits for an engine to start, in seconds.
 const BACKSTOP_SECONDS: u32 = 120;
 
-/// A file that llm-d is installed with.
+/// A file for the installation of llm-d.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackFile {
     /// The values of the chart llm-d-modelservice: the model servers.
@@ -155,7 +155,7 @@ impl InferenceStack {
             "parallelism": {"tensor": tensor, "data": data, "dataLocal": data, "workers": 1},
             "extraConfig": {"automountServiceAccountToken": false, "enableServiceLinks": false},
             "podSecurityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-            // Engines share memory, and some images have no home folder that they may write to.
+            // Engines share memory, and some images have no writable home folder.
             "volumes": [
                 {"name": "shm", "emptyDir": {"medium": "Memory"}},
                 {"name": "config", "emptyDir": {}},

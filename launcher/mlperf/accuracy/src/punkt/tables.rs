@@ -80,7 +80,7 @@ impl Punkt {
     /// The tables that MLPerf's check uses. `read` returns the content of a file by name.
     ///
     /// # Errors
-    /// A file cannot be read, or is not the one of the reference: scores with other tables could not be compared.
+    /// A file cannot be read, or differs from the reference: scores with other tables could not be compared.
     pub fn read(read: impl Fn(&'static str) -> io::Result<Vec<u8>>) -> Result<Punkt, PunktError> {
         let [abbreviations, starters, collocations, orthography] = FILES.map(|TableFile { name, sha256 }| {
             let bytes = read(name).map_err(|cause| PunktError::Read { name, cause })?;

@@ -8,7 +8,7 @@ use workload_profiles::{
 /// Why a phase cannot be planned: LoadGen would loop forever, run out of memory, or behave unpredictably.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// A setting that no queries can be made of.
+    /// A setting from which no queries can be made.
     #[error("{setting} is {found}; {remedy}")]
     Value {
         /// Under LoadGen's name.

@@ -188,7 +188,7 @@ impl Reader<'_> {
             };
             return self.findings.problem(shown, format!("is no flag of {}; {remedy}", self.tool.name));
         };
-        // A template leaves them empty if the run names no model. The model is then the one that the server reports.
+        // A template leaves them empty if the run names no model. The server then reports the model.
         if value.is_null() && MODEL_FLAGS.contains(&flag.names[0]) {
             return;
         }

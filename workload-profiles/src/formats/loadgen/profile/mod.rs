@@ -148,7 +148,7 @@ pub fn canonical_benchmark(name: &str) -> String {
     benchmark::canonical(name)
 }
 
-/// The samples of a benchmark by LoadGen's name; `None` for one that is not built in.
+/// The samples of a benchmark by LoadGen's name; `None` for an unknown benchmark.
 pub fn samples_of_benchmark(name: &str) -> Option<u64> {
     benchmark::find(name).map(|it| it.samples)
 }
