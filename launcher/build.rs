@@ -1,11 +1,11 @@
-//! Names the commit that the binary is built from, as BENCHWRIGHT_COMMIT: the variable of that name, else what git says of this
-//! working tree, with `-dirty` where the sources were changed since; else `unknown`.
+//! Sets BENCHWRIGHT_COMMIT to the commit of the binary: the variable of that name, else what git reports for this working tree, with `-dirty` if the
+//! sources were changed since; else `unknown`.
 
 use std::{env, fs, path::Path, process::Command};
 
 /// What the binary is made of, from the root of the repository.
 const SOURCES: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crds", "workload-profiles", "launcher"];
-/// What git leaves out of them: the tests, which the binary is not made of.
+/// Paths that git leaves out: the tests, which are not part of the binary.
 const TESTS: &str = ":(top,exclude,glob)**/tests/**";
 
 fn main() {
@@ -40,7 +40,7 @@ fn of_git() -> Option<String> {
     Some(commit + suffix)
 }
 
-/// Watches a file, or of a folder all but the tests, which the binary is not made of.
+/// Watches a file, or the contents of a folder without the tests, which are not part of the binary.
 fn watch(path: &Path) {
     let parts = fs::read_dir(path).into_iter().flatten().flatten().map(|it| it.path());
     let parts: Vec<_> = parts.filter(|it| !it.ends_with("tests")).collect();

@@ -1,4 +1,4 @@
-//! How good the answers of a run were: what the launcher reports, and what the status shows. `report.json` has the numbers.
+//! The accuracy of a run's answers, as the launcher reports it and as the status shows it. `report.json` has the numbers.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::objective::Met;
 
-/// The most figures that a status shows.
+/// Maximum number of figures in a status.
 pub const MAX_FIGURES: usize = 8;
 
 /// Whether the answers are good enough.
@@ -17,9 +17,9 @@ pub enum AccuracyVerdict {
     Passed,
     /// A limit is missed.
     Failed,
-    /// There are limits, and the answers do not decide them.
+    /// There are limits, and the answers do not decide whether they are met.
     Undecided,
-    /// There is no limit, or the run covers a part of the samples that the limits hold for.
+    /// There is no limit, or the run covers only a part of the samples that the limits apply to.
     NotJudged,
 }
 
@@ -45,7 +45,7 @@ pub struct AccuracyStatus {
     pub check: String,
     /// Whether the limits are met.
     pub verdict: AccuracyVerdict,
-    /// Answers that were scored.
+    /// Number of scored answers.
     pub scored: u64,
     /// The figures, the first 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,15 +62,15 @@ pub struct AccuracyFigureStatus {
     /// The name of the figure, such as `rouge1`.
     #[cfg_attr(feature = "kube", schemars(length(max = 40)))]
     pub name: String,
-    /// The value, such as `38.8638`; absent where it was not computed.
+    /// The value, such as `38.8638`; absent if it was not computed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub value: String,
-    /// The limits, such as `at least 38.3914`; absent where there is none.
+    /// The limits, such as `at least 38.3914`; absent without limits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub limit: String,
-    /// Whether the limits are met; absent where there is none.
+    /// Whether the limits are met; absent without limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Met>,
 }

@@ -21,7 +21,7 @@ pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     to_yaml(crd)
 }
 
-/// The definition of BenchmarkSchedule as YAML, completed as that of BenchmarkRun.
+/// The definition of BenchmarkSchedule as YAML, completed in the same way as BenchmarkRun's.
 ///
 /// # Errors
 /// As [`crd_yaml`].

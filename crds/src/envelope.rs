@@ -1,8 +1,7 @@
 //! The termination message of the launcher: two JSON lines, the only way from the launcher into the status.
 //!
-//! The core comes first, so that a cut second line loses rows of stages and objectives and the last files, and nothing else. The kubelet keeps
-//! 4,096 bytes of a container's message, and 2,048 where a pod has six containers. The message holds no prompts, outputs,
-//! response bodies or headers.
+//! The core comes first, so that a cut second line loses rows of stages and objectives and the last files, and nothing else. The kubelet keeps 4,096
+//! bytes of a container's message, and 2,048 if a pod has six containers. The message contains no prompts, outputs, response bodies or headers.
 
 use jiff::Timestamp;
 #[cfg(feature = "kube")]
@@ -23,25 +22,25 @@ use crate::{
 pub const MAX_CORE_BYTES: usize = 1_536;
 /// The longest message, in bytes.
 pub const MAX_BYTES: usize = 4_096;
-/// The most stage rows that a status shows.
+/// Maximum number of stage rows in a status.
 pub const MAX_STAGES: usize = 24;
-/// The most objectives that a status shows.
+/// Maximum number of objectives in a status.
 pub const MAX_OBJECTIVES: usize = crate::benchmark_run::MAX_OBJECTIVES;
-/// The most files that a status lists.
+/// Maximum number of files in a status.
 pub const MAX_ARTIFACTS: usize = 16;
 const VERSION: u32 = 1;
 const MAX_MESSAGE_CHARS: usize = 300;
 
-/// What the launcher tells the operator when it ends.
+/// The message from the launcher to the operator, sent when the launcher ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The figures and what identifies them.
     pub core: Core,
     /// The first stages, as many as fit.
     pub stages: Vec<StageSummary>,
-    /// There were more.
+    /// There were more stages.
     pub stages_truncated: bool,
-    /// The objectives, as many as fit: those that are missed or undecided first where not all do.
+    /// The objectives, as many as fit. If not all fit, missed and undecided objectives come first.
     pub objectives: Vec<ObjectiveStatus>,
     /// How good the answers were, if they were scored.
     pub accuracy: Option<AccuracyStatus>,
@@ -54,13 +53,13 @@ pub struct Envelope {
 pub struct Core {
     /// UID of the BenchmarkRun: a message of another run is not believed.
     pub run_uid: String,
-    /// Which attempt it tells of.
+    /// The attempt that the message describes.
     pub attempt: u32,
     /// The result of the run.
     pub outcome: Outcome,
-    /// Why, in one word: `RunSucceeded`, or what went wrong.
+    /// The reason, in one word: `RunSucceeded`, or what went wrong.
     pub reason: Reported<LauncherReason>,
-    /// Why, in a sentence that says what to do. At most 300 characters.
+    /// The reason as a sentence, with the remedy. At most 300 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The model that was measured.
@@ -68,19 +67,19 @@ pub struct Core {
     pub model: String,
     /// When the load began: time zero of the figures.
     pub load_start_time: Option<Timestamp>,
-    /// The results folder below the mounted volume; absent when nothing was stored.
+    /// The results folder below the mounted volume; absent if nothing was stored.
     pub folder: Option<String>,
     /// The run was ended before all its requests were issued.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// The figures, where there are any.
+    /// The figures, if there are any.
     pub summary: Option<RunSummary>,
-    /// How the objectives came out; absent where the run has none.
+    /// Number of objectives per result; absent without objectives.
     pub objectives: Option<ObjectiveCounts>,
     /// How many folders of earlier runs `storage.pvc.retention` deleted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deleted_folders: u32,
-    /// The files of the results folder, as many as fit. Those that the first line has no room for follow in the second.
+    /// The files of the results folder, as many as fit. Files that do not fit into the first line follow in the second line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactRef>,
 }
@@ -94,17 +93,17 @@ fn is_zero(count: &u32) -> bool {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ArtifactRef {
-    /// Its name in the results folder, which no other file has.
+    /// The unique name of the file in the results folder.
     #[cfg_attr(feature = "kube", schemars(length(max = 128)))]
     pub name: String,
-    /// Where it is, such as `pvc://workload-pvc/chat-r42-2db482-a1/report.json`. The launcher, which does not know the claim,
-    /// leaves it out; the operator fills it in.
+    /// The URI of the file, such as `pvc://workload-pvc/chat-r42-2db482-a1/report.json`. The launcher, which does not know the claim, leaves it out;
+    /// the operator fills it in.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 1024)))]
     pub uri: String,
-    /// Its size.
+    /// The size of the file.
     pub bytes: u64,
-    /// SHA-256 of its content, in hex.
+    /// SHA-256 of the file's content, in hex.
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub sha256: String,
 }
@@ -112,7 +111,7 @@ pub struct ArtifactRef {
 /// Why a text is no envelope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// The launcher wrote none: it was killed, or something else wrote here.
+    /// The launcher wrote no envelope: it was killed, or something else wrote the text.
     #[error("the termination message is not the launcher's")]
     Missing,
     /// Cut or changed on the way.
@@ -144,16 +143,16 @@ struct SecondLine {
     objectives: Vec<ObjectiveStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accuracy: Option<AccuracyStatus>,
-    /// Those that did not fit into the core.
+    /// The files that did not fit into the core.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     artifacts: Vec<ArtifactRef>,
 }
 
 impl Envelope {
-    /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. Of the core
-    /// the last artifacts move to the second line, then the message is shortened. What the second line cannot hold is left
-    /// out from the end, artifacts before stage rows before objectives, and never the accuracy; where stage rows are, `stages_truncated` is set. Of
-    /// objectives those that are met go first.
+    /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. If the core is too long, its last
+    /// artifacts move to the second line, then the message is shortened. If the second line is too long, entries are dropped from the end: first
+    /// artifacts, then stage rows, then objectives, and never the accuracy. If stage rows are dropped, `stages_truncated` is set. Met objectives are
+    /// dropped before other objectives.
     pub fn to_text(&self) -> String {
         let mut core = self.core.clone();
         core.message = core.message.chars().take(MAX_MESSAGE_CHARS).collect();
@@ -194,8 +193,7 @@ impl Envelope {
         }
     }
 
-    /// Reads a termination message. A second line that was cut gives an envelope without stages, and with the artifacts
-    /// of the first alone.
+    /// Reads a termination message. A truncated second line yields an envelope without stages, and with the artifacts of the first line only.
     pub fn parse(text: &str) -> Result<Envelope, EnvelopeError> {
         let (first, second) = text.split_once('\n').unwrap_or((text, ""));
         if !first.starts_with("{\"benchwright\":") {
@@ -226,7 +224,7 @@ impl Envelope {
     }
 }
 
-/// Takes the last objective that is met out of a list, or else the last one.
+/// Removes the last objective that is met from a list, or else the last objective.
 fn drop_objective(objectives: &mut Vec<ObjectiveStatus>) -> Option<ObjectiveStatus> {
     let last_met = objectives.iter().rposition(|it| it.met == Met::True);
     last_met.map(|it| objectives.remove(it)).or_else(|| objectives.pop())

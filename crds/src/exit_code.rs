@@ -32,7 +32,7 @@ impl ExitCode {
         ExitCode::Cancelled,
     ];
 
-    /// The number that the process ends with.
+    /// The exit code as a number.
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -16,7 +16,7 @@ pub enum Outcome {
     Invalid,
     /// There are no figures.
     Error,
-    /// Ended early because somebody asked.
+    /// A user ended the run early.
     Cancelled,
 }
 
@@ -31,7 +31,7 @@ impl Outcome {
         Outcome::Cancelled,
     ];
 
-    /// Whether there are figures that count: those of a whole and valid measurement.
+    /// Whether there are figures that count: the measurement is complete and valid.
     pub fn has_valid_figures(self) -> bool {
         matches!(self, Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive)
     }

@@ -1,17 +1,17 @@
-//! Where a run stands.
+//! The phase of a run.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a run stands.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Phase {
-    /// Waits before it begins: for the ConfigMap of its profile, for its Gateway, for a target that another run has, for a place
-    /// in its namespace, or until the operator can read what it needs.
+    /// Waits before it begins: for the ConfigMap of its profile, for its Gateway, for a target that another run uses, for a place in its namespace,
+    /// or until the operator can read the objects that the run needs.
     Pending,
     /// spec.suspend is true.
     Suspended,
-    /// ConfigMap and volume are being made; before them its server starts, if it has one.
+    /// ConfigMap and volume are being created; before that the run's server starts, if it has one.
     Preparing,
     /// The Job exists; its pod is scheduled, pulls, waits for the target.
     Starting,
@@ -19,11 +19,11 @@ pub enum Phase {
     Running,
     /// The Job has ended, its result is being read; or its server is being removed.
     Collecting,
-    /// The figures count, and no objective that spec.slo enforces stands against them.
+    /// The figures count, and they meet every objective that spec.slo enforces.
     Succeeded,
     /// No figures, figures that do not count, or figures that do not meet the objectives of spec.slo.
     Failed,
-    /// Ended early because somebody asked.
+    /// A user ended the run early.
     Cancelled,
 }
 

@@ -20,7 +20,7 @@ pub trait Word: Copy + PartialEq + 'static {
     }
 }
 
-/// Makes an enum whose variants are its words.
+/// Defines an enum with one variant per word.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident,)+ }) => {
         $(#[$about])*
@@ -64,7 +64,7 @@ words! {
         TargetBusy,
         /// The Gateway, route or InferencePool of the target does not exist, or is not ready.
         TargetNotFound,
-        /// No node takes the pod.
+        /// No node accepts the pod.
         Unschedulable,
         /// The claim has no volume.
         VolumePending,

@@ -1,4 +1,4 @@
-//! What the operator reports of the model server that it started for a run.
+//! The state of the model server that the operator started for a run.
 
 use jiff::Timestamp;
 #[cfg(feature = "kube")]
@@ -15,48 +15,48 @@ use crate::{
 /// The longest text of [`ServerStatus::last_failure`], in bytes.
 pub const MAX_SERVER_FAILURE: usize = 1_200;
 
-/// The model server of a run. Its times are those at which the operator saw something, unless they say otherwise.
+/// The model server of a run. Each time is the time at which the operator saw the event, unless stated otherwise.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ServerStatus {
-    /// The name of its Deployment and of its Service.
+    /// The name of the server's Deployment and Service.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub name: String,
-    /// How many replicas it has.
+    /// Number of replicas.
     pub replicas: u32,
-    /// How many of them are ready.
+    /// Number of ready replicas.
     #[serde(default)]
     pub ready_replicas: u32,
-    /// How often its containers had been restarted when it was ready, and since then if one failed.
+    /// Number of container restarts until the server was ready; after a later failure, the number until that failure.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,
-    /// The image of its newest pod with its digest, as reported by the node.
+    /// The image of the newest pod with digest, as reported by the node.
     #[serde(default, rename = "imageID", skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub image_id: String,
-    /// When the operator decided to start it.
+    /// When the operator decided to start the server.
     pub start_time: Timestamp,
-    /// When the API server created the newest of its pods.
+    /// When the API server created the newest pod of the server.
     pub pods_time: Option<Timestamp>,
     /// When the last of these pods had a node.
     pub scheduled_time: Option<Timestamp>,
-    /// When the last of its containers started, by the clock of its node: its image was there.
+    /// When the last container started, by the clock of its node: the image was present.
     pub container_time: Option<Timestamp>,
     /// When all replicas were ready.
     pub ready_time: Option<Timestamp>,
-    /// When the operator began to remove it.
+    /// When the operator began to remove the server.
     pub stop_time: Option<Timestamp>,
-    /// When nothing of it was left.
+    /// When no object of the server was left.
     pub gone_time: Option<Timestamp>,
-    /// When the run, whose time of spec.cleanup.server had passed, left the server to a run that used it later.
+    /// When this run left the server to a later run that uses it, because the time of spec.cleanup.server had passed.
     pub left_time: Option<Timestamp>,
-    /// How it failed last: exit code or signal, and its last words, without what looks like a secret.
+    /// The last failure: exit code or signal, and the last lines of output, without texts that look like secrets.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub last_failure: String,
-    /// How the run has ended. It becomes the status of the run when the server is gone.
+    /// The result of the ended run. It becomes the status of the run when the server is gone.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "HeldEnd"))]
     pub held_end: Option<HeldEnd>,
@@ -90,13 +90,13 @@ impl ServerStatus {
 }
 
 impl ServerStatus {
-    /// When its pods came to be.
+    /// The times at which the server's pods were created and started.
     pub fn pod_times(&self) -> PodTimes {
         PodTimes { created: self.pods_time, scheduled: self.scheduled_time, container: self.container_time }
     }
 }
 
-/// How a run has ended that still waits for the end of its server.
+/// The result of an ended run that still waits for the end of its server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -105,9 +105,9 @@ pub struct HeldEnd {
     pub phase: Phase,
     /// The result of the run.
     pub outcome: Outcome,
-    /// Why the run ended so, in one word.
+    /// The reason for the result, in one word.
     pub reason: Reported<Reason>,
-    /// Why, in a sentence that says what to do.
+    /// The reason as a sentence, with the remedy.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub message: String,
 }

@@ -18,37 +18,37 @@ use crate::{
     summary::{RunSummary, StageSummary},
 };
 
-/// The most attempts that a status remembers.
+/// Maximum number of attempts in a status.
 pub const MAX_ATTEMPTS: usize = 5;
 
-/// What the operator knows of a run.
+/// The state of a run, as the operator reports it.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct BenchmarkRunStatus {
-    /// The generation of the spec that this status tells of; -1 before the operator has seen the run.
+    /// The generation of the spec that this status describes; -1 before the operator has seen the run.
     #[serde(default = "unseen")]
     pub observed_generation: i64,
-    /// Where the run stands; derived from the conditions, for people and selectors.
+    /// The phase of the run, derived from the conditions, for people and selectors.
     pub phase: Option<Phase>,
-    /// The result of the run, once it has finished.
+    /// The result of the run. Absent until the run has finished.
     pub outcome: Option<Outcome>,
-    /// Why the phase is what it is, in one word.
+    /// The reason for the phase, in one word.
     #[serde(default, skip_serializing_if = "Reported::is_empty")]
     pub reason: Reported<Reason>,
     /// When the load began: time zero of the figures.
     pub load_start_time: Option<Timestamp>,
-    /// Since when the run prepares an attempt, in Pending and Preparing: execution.deadlines.prepareSeconds counts from then.
-    /// Waiting for the target or the namespace does not count.
+    /// When the preparation of an attempt began, in Pending and Preparing: execution.deadlines.prepareSeconds counts from this time. Waiting for the
+    /// target or the namespace does not count.
     pub preparing_since: Option<Timestamp>,
     /// When the run entered its last phase.
     pub completion_time: Option<Timestamp>,
-    /// When the Jobs of the finished run were gone, as spec.cleanup.jobs asks.
+    /// When the Jobs of the finished run were gone, as spec.cleanup.jobs requires.
     pub jobs_deleted_time: Option<Timestamp>,
     /// Values that the operator derived from the spec.
     pub resolved: Option<Resolved>,
-    /// The fields of the spec that have defaults, with the values that the last attempt was given.
+    /// The fields of the spec with defaults, and the values that the last attempt used.
     #[serde(default, deserialize_with = "of_any_release")]
     #[cfg_attr(feature = "kube", schemars(with = "EffectiveSpec"))]
     pub effective_spec: Option<EffectiveSpec>,
@@ -61,13 +61,13 @@ pub struct BenchmarkRunStatus {
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerStatus"))]
     pub server: Option<ServerStatus>,
-    /// True: the run was ended before all its requests were issued; the figures are of those that were.
+    /// True: the run was ended before all requests were issued; the figures cover only the issued requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The headline figures.
     pub summary: Option<RunSummary>,
-    /// Figures of the summary as text for people, which `kubectl get` prints. Only of a run whose figures count: Passed,
-    /// SLOViolated or Inconclusive, and not partial. A program reads the summary.
+    /// Figures of the summary as text for people, which `kubectl get` prints. Present only if the figures count: Passed, SLOViolated or Inconclusive,
+    /// and not partial. Programs should read the summary.
     pub columns: Option<Columns>,
     /// A row per stage, the first 24.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -103,8 +103,8 @@ fn unseen() -> i64 {
     -1
 }
 
-/// Reads the values that any release stored, because a run has to stay readable. A field that the other release did not have
-/// gets the default of this one. If a value has a word that this release does not know, the group is left out.
+/// Reads the values that any release stored, because a run must stay readable. A field that the other release did not have gets the default of this
+/// release. If a value has a word that this release does not know, the group is left out.
 fn of_any_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EffectiveSpec>, D::Error> {
     let stored = Option::<serde_json::Value>::deserialize(deserializer)?;
     Ok(stored.and_then(EffectiveSpec::from_stored))
@@ -139,7 +139,7 @@ impl Default for BenchmarkRunStatus {
     }
 }
 
-/// What `kubectl get` prints of the figures, as text to four significant digits.
+/// The figures that `kubectl get` prints, as text to four significant digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -180,10 +180,10 @@ impl From<&RunSummary> for Columns {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Resolved {
-    /// Base URL of the target, or `simulator`; empty where the figures come from the results folder of another run.
+    /// Base URL of the target, or `simulator`; empty if the figures come from the results folder of another run.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub endpoint: String,
-    /// The model that is asked for; empty until the launcher has found it out.
+    /// The model in requests; empty until the launcher has detected it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
     pub model: String,
@@ -200,18 +200,18 @@ pub struct Resolved {
 pub struct Attempt {
     /// Counted from 1.
     pub number: u32,
-    /// The Job that carries it.
+    /// The Job of the attempt.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub job_name: String,
-    /// The UID of that Job: a name can be taken by another object, a UID cannot.
+    /// The UID of that Job: another object can take the name, but not the UID.
     #[serde(rename = "jobUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub job_uid: Option<String>,
-    /// The UID of the ConfigMap with the launcher's input, which has the name of the Job. Only what it holds is believed.
+    /// The UID of the ConfigMap with the launcher's input, which has the name of the Job. The operator trusts only this ConfigMap.
     #[serde(rename = "configMapUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub config_map_uid: Option<String>,
-    /// The name of the launcher's pod, once it was seen.
+    /// The name of the launcher's pod. Empty until the operator has seen the pod.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub pod_name: String,
@@ -228,23 +228,23 @@ pub struct Attempt {
     #[serde(default, rename = "imageID", skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub image_id: String,
-    /// When the operator decided on it.
+    /// When the operator decided to start the attempt.
     pub start_time: Timestamp,
     /// When the launcher was first seen measuring.
     pub running_time: Option<Timestamp>,
-    /// When it ended.
+    /// When the attempt ended.
     pub end_time: Option<Timestamp>,
-    /// How it ended.
+    /// How the attempt ended.
     #[serde(default, skip_serializing_if = "Reported::is_empty")]
     pub reason: Reported<Reason>,
 }
 
-/// One aspect of the state, with the patterns and bounds of Kubernetes' metav1.Condition.
+/// One aspect of the state, with the patterns and bounds of Kubernetes' metav1.Condition type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Condition {
-    /// Which aspect.
+    /// The aspect of the state.
     #[serde(rename = "type")]
     #[cfg_attr(
         feature = "kube",
@@ -258,30 +258,30 @@ pub struct Condition {
     pub kind: String,
     /// True, False or Unknown.
     pub status: ConditionStatus,
-    /// Why, in one word.
+    /// The reason, in one word.
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 1024), regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))
     )]
     pub reason: Reported<Reason>,
-    /// Why, in a sentence that says what to do.
+    /// The reason as a sentence, with the remedy.
     #[cfg_attr(feature = "kube", schemars(length(max = 32_768)))]
     pub message: String,
     /// When the status of this condition last changed.
     pub last_transition_time: Timestamp,
-    /// The generation of the spec that it tells of.
+    /// The generation of the spec that the condition describes.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(range(min = 0)))]
     pub observed_generation: i64,
 }
 
-/// Whether a condition holds.
+/// Whether a condition is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ConditionStatus {
-    /// It holds.
+    /// The condition is met.
     True,
-    /// It does not.
+    /// The condition is not met.
     False,
     /// Not known yet.
     Unknown,

@@ -1,7 +1,7 @@
 //! RunSummary: the figures that the launcher reports and the status shows.
 //!
-//! The same values stand in `report.json`, in the termination message and in the status, so that they can be compared
-//! letter by letter. Each is an integer whose field tells the unit.
+//! `report.json`, the termination message and the status contain the same values, so that they can be compared letter by letter. Each value is an
+//! integer; the name of the field contains the unit.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{Microseconds, Milli};
 
-/// The headline figures of a run. Latencies are of the requests that succeeded, all stages together. What was not measured
-/// is absent. Of several runs of the same load each figure is the mean of theirs, and absent where one of them lacks it.
+/// The headline figures of a run. Latencies cover the requests that succeeded, over all stages. A figure that was not measured is absent. For several
+/// runs of one load each figure is the mean over the runs, and absent if one run lacks it.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct RunSummary {
-    /// Requests that were due, whatever became of them.
+    /// Requests that were due, with any result.
     pub requests: u64,
-    /// Of these, requests that failed: those that maxErrorRatio bounds.
+    /// Of these, requests that failed; maxErrorRatio limits their share.
     pub failed: u64,
     /// Of these, requests that were in flight, or due and not yet sent, when the run was stopped.
     pub cancelled: u64,
@@ -28,12 +28,12 @@ pub struct RunSummary {
     pub send_lag_p99_microseconds: Option<Microseconds>,
     /// How long bytes may have lain before the launcher read them, 99th percentile.
     pub receive_delay_p99_microseconds: Option<Microseconds>,
-    /// Share of the time in which the busiest load thread needed a CPU, in thousandths: 1000 is all of it.
+    /// Share of the time in which the busiest load thread needed a CPU, in thousandths: 1000 is the whole time.
     pub cpu_share_milli: Option<Milli>,
     /// Time to the first token, from the scheduled time for open-loop load, from sending for closed-loop load.
     pub ttft: Option<Quantiles>,
-    /// Time between two tokens of a request, pooled: each gap between content events, divided by the tokens per gap where the server
-    /// reports more than one.
+    /// Time between two tokens of a request, pooled: each gap between content events, divided by the tokens per gap if the server reports more than
+    /// one.
     pub itl: Option<Quantiles>,
     /// Time per output token after the first: (last token - first token) / (OSL - 1), one value per request.
     pub tpot: Option<Quantiles>,
@@ -43,11 +43,10 @@ pub struct RunSummary {
     pub requests_per_second_milli: Option<Milli>,
     /// Output tokens of requests that succeeded per second of the duration, in thousandths.
     pub output_tokens_per_second_milli: Option<Milli>,
-    /// Prompt and output tokens of requests that succeeded per second of the duration, in thousandths; absent where the
-    /// server did not tell the length of every prompt.
+    /// Prompt and output tokens of requests that succeeded per second of the duration, in thousandths; absent if the server did not report the length
+    /// of every prompt.
     pub total_tokens_per_second_milli: Option<Milli>,
-    /// Number of runs that the figures are the mean of: of a spec with repeat, those whose figures count. Absent where the load is
-    /// run once.
+    /// With repeat: number of runs with figures that count; the figures are the mean over these runs. Absent if the load is run once.
     pub mean_of_runs: Option<u32>,
 }
 
@@ -70,7 +69,7 @@ pub struct Quantiles {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct StageSummary {
-    /// Its name, which no other stage has: `r10` for 10 requests per second, `c8` for 8 at once.
+    /// The name of the stage, unique within the run: `r10` for 10 requests per second, `c8` for concurrency 8.
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub name: String,
     /// Requests that were due.

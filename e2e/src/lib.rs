@@ -1,6 +1,6 @@
 //! Helpers for the end-to-end tests: the cluster, the namespace of a test, and the actions of a user in it.
 //!
-//! The cluster is the one that `KUBECONFIG` names, or otherwise the one that `make cluster` started. Nothing here is mocked.
+//! The cluster is named by `KUBECONFIG`, or else was started by `make cluster`. Nothing here is mocked.
 
 pub mod cluster;
 pub mod control_plane;

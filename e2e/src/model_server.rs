@@ -71,7 +71,7 @@ pub fn pod_spec(arguments: &[&str]) -> Value {
     })
 }
 
-/// The sum of all series of a metric of a pod of `benchwright sim`.
+/// The sum of all series of one metric, read from a pod of `benchwright sim`.
 ///
 /// # Errors
 /// When the pod does not answer through the API server's proxy, or has no such metric.

@@ -26,14 +26,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The namespace of one test. It is deleted in the background when the test ends. A failed test prints its runs first.
 pub struct Namespace {
-    /// Its name.
+    /// The name of the namespace.
     pub name: String,
     /// A client with the administrator's rights.
     pub client: Client,
 }
 
 impl Namespace {
-    /// Creates a namespace whose name begins with `purpose`.
+    /// Creates a namespace with a name that begins with `purpose`.
     ///
     /// # Errors
     /// The API server's error.

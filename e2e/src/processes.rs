@@ -62,7 +62,7 @@ impl Process {
         Ok(options.split(',').any(|it| it == "ro"))
     }
 
-    /// Its arguments and its environment.
+    /// The arguments and the environment of the process.
     ///
     /// # Errors
     /// When the process has ended.

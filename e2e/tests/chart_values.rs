@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, ensure};
 use e2e::tools;
 
-/// The fewest sets, so that a folder that was not found is noticed.
+/// Minimum number of sets, so that a missing folder is noticed.
 const FEWEST_SETS: usize = 9;
 
 fn chart() -> PathBuf {

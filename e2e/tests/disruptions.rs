@@ -157,7 +157,7 @@ async fn a_preempted_launcher_is_measured_again() -> anyhow::Result<()> {
 async fn a_launcher_that_the_kubelet_evicts_is_disrupted() -> anyhow::Result<()> {
     let _alone = ALONE.lock().await;
     let namespace = Namespace::new(&Cluster::with_operator().await?, "evicted").await?;
-    // Less than the launcher's own log: the kubelet evicts the pod as it does on a node whose disk is full.
+    // Less than the launcher's own log: the kubelet evicts the pod as it does on a node with a full disk.
     let launcher = "launcher: {resources: {limits: {ephemeral-storage: 1}}}";
     namespace.create_run("chat", &spec(120, &format!("{launcher}\nexecution: {{retry: {{limit: 0}}}}"))).await?;
     let status = namespace.wait_finished("chat", 2 * SOON).await?;

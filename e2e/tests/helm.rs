@@ -55,8 +55,8 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
         "from apply to time zero {until_load:?}, load {load:?}, then to the status {:?}",
         whole - until_load - load
     );
-    // Twelve of a run whose steps follow each other quickly; one for the claim of the namespace, and two where a step is slow enough to
-    // be named, by a status and an event.
+    // Twelve of a run with steps that follow each other quickly; one for the claim of the namespace, and two if a step is slow enough to be named, by
+    // a status and an event.
     assert!((5..=15).contains(&writes), "one run took {writes} writes");
 
     install(&["logLevel=debug"])?;

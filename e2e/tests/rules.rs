@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const IMMUTABLE: &str = "a run is immutable";
 
-/// A rule by its place and the beginning of its message, a spec that it accepts, and one that it refuses.
+/// A rule by its place and the beginning of its message, an accepted spec, and a refused spec.
 const CASES: [(&str, &str, &str, &str); 12] = [
     (
         "spec",
@@ -120,7 +120,7 @@ fn run(name: &str, spec: &Value) -> Value {
     json!({"metadata": {"name": name}, "spec": spec})
 }
 
-/// Asks for several objects at once, because the program takes seconds to start.
+/// Requests several objects together, because the program takes seconds to start.
 fn ask(requests: &[Value]) -> anyhow::Result<Vec<Value>> {
     let lines: Vec<String> = requests.iter().map(Value::to_string).collect();
     let answers = tools::rule_cost(&lines.join("\n"))?;

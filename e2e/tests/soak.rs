@@ -51,7 +51,7 @@ async fn a_gigabyte_of_results_comes_as_it_was() -> anyhow::Result<()> {
     let out = folder.path().join("out");
     ensure!(File::open(out.join("large.bin"))?.metadata()?.len() == LARGE, "{copied:?}");
     assert_eq!(checksum(&out.join("large.bin"))?, sent);
-    // The files of the launcher lie beside it, and are those of the status.
+    // The files of the launcher are in the same folder, and equal the files in the status.
     serde_json::from_reader::<_, Value>(File::open(out.join("report.json"))?)?;
     for artifact in status.artifacts.iter().filter(|it| !it.sha256.is_empty()) {
         assert_eq!(checksum(&out.join(&artifact.name))?, artifact.sha256, "{}", artifact.name);

@@ -1,5 +1,5 @@
-//! An upgrade from an earlier release and a rollback to it, with runs in every phase that a run can be held in. `make upgrade` builds
-//! the earlier release; E2E_PREVIOUS_CHART and E2E_PREVIOUS_IMAGE name another one.
+//! An upgrade from an earlier release and a rollback to it, with runs in every phase that a test can hold a run in. `make upgrade` builds the earlier
+//! release; E2E_PREVIOUS_CHART and E2E_PREVIOUS_IMAGE name another release.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use serde_json::json;
 
 /// Runs in each phase, unless E2E_RUNS_EACH says another number.
 const EACH: usize = 20;
-/// Dozens of pods start at once.
+/// Dozens of pods start together.
 const LIMIT: Duration = Duration::from_secs(300);
 const LAUNCHER: &str = "resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 256Mi}}";
 /// No node has this label until the test sets it.
@@ -146,7 +146,7 @@ impl Fleet {
         Ok(all)
     }
 
-    /// Waits until each run is in the phase that `wanted` says for the one of its name.
+    /// Waits until each run is in the phase that `wanted` contains for the run's name.
     async fn wait_for(
         &self,
         what: &str,

@@ -1,4 +1,4 @@
-//! The commit that this binary was built from.
+//! The commit of this binary.
 
 /// The commit, as build.rs found it.
 pub(crate) const COMMIT: &str = env!("BENCHWRIGHT_COMMIT");

@@ -58,29 +58,29 @@ enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     ServerWrapper(server_wrapper::WrapperArgs),
-    /// Copy this program to a path, from which the container of a server starts it
+    /// Copy this program to a path; a server's container starts it from there
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     InstallWrapper(server_wrapper::InstallArgs),
     /// Serve a simulated vLLM
     Sim(sim::SimArgs),
-    /// Serve vLLM's LLM class, the engine without the server of its API; needs a Python that has vLLM
+    /// Serve vLLM's LLM class, which is the engine without an API server; needs a Python that has vLLM
     OfflineEngine(offline_engine::OfflineEngineArgs),
     /// Answer the samples of MLCommons' own LoadGen over pipes; launcher/mlperf/bridge/benchwright_sut.py starts this command
     Sut(sut::SutArgs),
-    /// Tell what the operator would say of the BenchmarkRuns in files, without a cluster
+    /// Check the BenchmarkRuns in files as the operator would, without a cluster
     Validate(validate::ValidateArgs),
-    /// Print the profile of a BenchmarkRun as rendered, or the workload that it describes
+    /// Print the rendered profile of a BenchmarkRun, or the workload that the profile describes
     Render(render::RenderArgs),
     /// Print what the LoadGen tests of a BenchmarkRun will issue; sends no request
     Plan(plan::PlanArgs),
-    /// Describe a data set: its columns, what they hold and how long, and which benchmark and profile it fits
+    /// Describe a data set: its columns with their contents and lengths, and the benchmark and profile that it fits
     Dataset(dataset::DatasetArgs),
     /// List the profiles that ship, or print one of them
     Profiles(profiles::ProfilesArgs),
     /// Print a file of a results folder; by default its Markdown report
     Show(show::ShowArgs),
-    /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
+    /// Compare finished runs with the first: which differences are significant, with confidence intervals
     Compare(compare::CompareArgs),
     /// Judge a finished run by other objectives, and write its report files into a new folder
     Analyse(analyse::AnalyseArgs),
@@ -88,11 +88,11 @@ enum Command {
     Page(page::PageArgs),
     /// Write the figures of a finished run as SVG and PNG files
     Plot(plot::PlotArgs),
-    /// Write the page of all runs below a folder, index.html, anew
+    /// Rewrite index.html, the page of all runs below a folder
     Index(index::IndexArgs),
     /// Show how servers started, by their logs: each step with its time, side by side, and why a start failed
     Startup(startup::StartupArgs),
-    /// Delete old results folders below a folder: all but the newest, or those of more than some days
+    /// Delete old results folders below a folder, by number or by age
     Prune(prune::PruneArgs),
     /// Write a results folder to stdout as a tar stream with checksums; `kubectl benchwright results` reads it
     Archive(archive::ArchiveArgs),

@@ -36,7 +36,7 @@ impl GivenMargin {
     }
 }
 
-/// The margins that replace those of each measured stage; `None`: each stage keeps its own.
+/// The margins that replace each measured stage's own margins; `None`: each stage keeps its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins {
     pub warm_up: Option<GivenMargin>,
@@ -81,11 +81,11 @@ fn is_nothing(margin: Option<Margin>, window: Window) -> bool {
 pub struct Order<'a> {
     /// The results folder of the run.
     pub folder: &'a Path,
-    /// Its report.
+    /// The report of the run.
     pub document: &'a ReportDocument,
     /// The run, with the objectives to judge.
     pub run: &'a ResolvedRun,
-    /// The earlier run that objectives are compared with.
+    /// The earlier run to compare objectives with.
     pub baseline: Option<&'a dyn Source>,
     pub margins: Margins,
     /// The commit of this program.

@@ -132,7 +132,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("e2e", &["crds"]),
 ];
 
-/// Crates whose functions take values and return values, down to the last dependency.
+/// Crates with functions that take values and return values, down to the last dependency.
 const PURE: [&str; 16] = [
     "accuracy",
     "charts",
@@ -180,7 +180,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// The dependencies of each crate of the workspace, those of its tests aside.
+/// The dependencies of each crate of the workspace, without test dependencies.
 pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
@@ -192,7 +192,7 @@ pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     metadata["packages"].as_array().unwrap().iter().map(|it| (name(it), used(it))).collect()
 }
 
-/// The names of all that a crate is built of.
+/// The names of all crates in a crate's build.
 fn all_of(package: &str) -> BTreeSet<String> {
     let text = cargo(&["tree", "--locked", "--package", package, "--edges", "normal,build", "--prefix", "none"]);
     let names: BTreeSet<String> = text.lines().filter_map(|it| it.split(' ').next()).map(str::to_owned).collect();

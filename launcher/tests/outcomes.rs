@@ -226,8 +226,8 @@ fn until_gone(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.read(&mut [0; 64]).map(drop)
 }
 
-/// Runs so many requests, so many at a time and each for so many seconds at most, after a command of the shell. Returns
-/// the report, its Markdown and the table.
+/// Runs a number of requests, with a maximum concurrency and a maximum time per request, after a command of the shell. Returns the report, its
+/// Markdown and the table.
 fn run(url: &str, requests: [usize; 3], more: &str, before: &str) -> (Value, String, String) {
     let [requests, concurrency, timeout] = requests;
     let folder = Folder::new();
@@ -325,7 +325,7 @@ fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
         assert_eq!(report["outcome"], "Passed", "{}", report["reasons"]);
         let count = |key: &str| figures[key].as_u64().unwrap();
         let (resent, own, concurrency) = (count("retried"), count("ownConnections"), concurrency as u64);
-        // Keep-alive explains three; with the fourth it is clear, for all that are under way.
+        // Keep-alive explains three; from the fourth on the cause is clear, for all requests in flight.
         assert!((4..4 + concurrency).contains(&resent), "{resent} were sent again");
         assert!(own >= 200 - 5 * concurrency - 4 && own + resent < 200, "{own} had a connection of their own");
         for text in [&markdown, &table] {
@@ -362,7 +362,7 @@ fn what_is_under_way_at_the_end_is_cancelled_and_what_was_not_due_is_not_counted
 #[test]
 fn what_this_machine_cannot_send_is_its_own_failure() {
     let server = Server::start(&[Sleep; 64]);
-    // So few files that not all of the requests at once get a connection.
+    // A limit on files that is too low to connect all concurrent requests.
     let (report, _, _) = run(&server.url, [64, 64, 1], "", "ulimit -n 40;");
     let found = counts(&report);
     assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), ["client_error", "timeout"]);
@@ -379,7 +379,7 @@ fn a_token_file_is_trimmed_and_not_empty() {
     let asked = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let head = read_request(&mut stream).unwrap().unwrap();
-        // What no waiting mends: the run ends at once.
+        // An error that waiting does not cure: the run ends immediately.
         write!(stream, "HTTP/1.1 401 Unauthorized\r\n{JSON}{{\"error\":\"Unauthorized\"}}").unwrap();
         head
     });

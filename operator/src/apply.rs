@@ -180,7 +180,7 @@ pub(crate) async fn delete_policy(
     ignore_absent(policies.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop))
 }
 
-/// Deletes the run if it is still the object that the plan was made for. Otherwise the API server returns a conflict.
+/// Deletes the run if it is still the planned object. Otherwise the API server returns a conflict.
 async fn delete_run(context: &Context, runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result<(), Error> {
     let exactly = Preconditions { uid: run.uid(), resource_version: run.resource_version() };
     context.metrics.write("delete", "benchmarkruns");

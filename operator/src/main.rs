@@ -63,7 +63,7 @@ struct Flags {
     /// Pull policy of the launchers' image
     #[arg(long, default_value_t = Settings::default().launcher_pull_policy, value_parser = ["Always", "IfNotPresent", "Never"])]
     launcher_pull_policy: String,
-    /// Pull secret of the launchers' image, which each run's namespace has to hold; may be given several times
+    /// Pull secret of the launchers' image. Each run's namespace must contain it. May be given several times
     #[arg(long = "launcher-pull-secret", value_name = "NAME")]
     launcher_pull_secrets: Vec<String>,
     /// Namespace to watch, by default all; may be given several times
@@ -83,7 +83,7 @@ struct Flags {
     /// Do not elect a leader: this process is the only operator. For a laptop
     #[arg(long, conflicts_with_all = ["leader_election_lease", "identity"])]
     no_leader_election: bool,
-    /// Namespace of the Lease that elects the leader, by default the one of this pod
+    /// Namespace of the Lease that elects the leader, by default the namespace of this pod
     #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
     leader_election_namespace: Option<String>,
     /// Name of the Lease that elects the leader. Operators that watch different namespaces need different ones
@@ -99,7 +99,7 @@ struct Flags {
     #[arg(long, value_enum, default_value_t = LogFormat::Json)]
     log_format: LogFormat,
     /// Send a trace of each turn by OTLP over HTTP to this collector, such as http://collector.observability:4318; by default
-    /// OTEL_EXPORTER_OTLP_ENDPOINT, and without it none
+    /// OTEL_EXPORTER_OTLP_ENDPOINT. If neither is set, no traces are sent
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<String>,
 }

@@ -14,7 +14,7 @@ const MAX_POLICY_BYTES: u64 = 1 << 20;
 /// The flags by which administrators limit runs and secure their pods.
 #[derive(Debug, Default, Args)]
 pub struct PodFlags {
-    /// YAML file with what runs may ask for; it is read once, at the start
+    /// YAML file with the policy: what runs may request. The file is read once, at the start
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// Who chooses the user of launchers: Restricted (the operator: 65532) or OpenShift (the namespace)

@@ -16,7 +16,7 @@ type Name = (String, String);
 pub struct Wakes(Mutex<Vec<(Option<String>, mpsc::Sender<Name>)>>);
 
 impl Wakes {
-    /// The objects, in one namespace or in all, that are woken from now on.
+    /// The objects, in one namespace or in all, that are woken after this call.
     pub fn subscribe(&self, namespace: Option<&str>) -> Woken {
         let (sender, receiver) = mpsc::channel(MOST_WOKEN);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((namespace.map(str::to_owned), sender));

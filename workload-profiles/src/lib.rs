@@ -271,7 +271,7 @@ fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError 
     error
 }
 
-/// Names a variable for each problem whose message shows that variable's value: the value probably comes from it.
+/// If a problem's message shows the value of a variable, names the variable: the value probably comes from it.
 fn with_variables(mut error: ProfileError, variables: &Variables) -> ProfileError {
     let user: Vec<(&str, &str)> = variables.by_user().filter_map(|it| Some((it, variables.get(it)?))).collect();
     let plain = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "._-/".contains(it));

@@ -1,10 +1,9 @@
 //! Overrides: `load.stages.0.rate=5` set into the rendered profile.
 //!
-//! A path begins at the root, and dots separate its segments. An element of a list is a number as a segment or in brackets:
-//! `load.stages.0.rate` and `load.stages[0].rate` are the same, and `-1` is the last element. A single key that is neither at the
-//! root nor known there is set at every place where a value has exactly that name, as in older versions of llm-d-benchmark.
-//! (These also changed every key that only ends with the name.) Hyphens and underscores are alike where the profile has one of both.
-//! In a command line an override is an option.
+//! A path begins at the root, and dots separate its segments. An element of a list is a number as a segment or in brackets: `load.stages.0.rate` and
+//! `load.stages[0].rate` are the same, and `-1` is the last element. A single key that is neither at the root nor known there is set at every place
+//! where a value has exactly that name, as in older versions of llm-d-benchmark. (These also changed every key that only ends with the name.) Hyphens
+//! and underscores are equivalent if the profile has only one of both forms. In a command line an override is an option.
 
 use std::collections::BTreeMap;
 

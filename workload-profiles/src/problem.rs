@@ -142,7 +142,7 @@ impl Findings {
         }
     }
 
-    /// Adds the problems whose paths have no problem yet.
+    /// Adds the problems with paths that have no problem yet.
     pub fn add_new(&self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
             if !self.problems.borrow().iter().any(|it| it.problem.path == problem.path) {

@@ -405,7 +405,7 @@ fn a_chat_of_token_ids_is_refused_whoever_asks_for_the_chat() {
     assert!(error.starts_with("dataset.file.form: is tokenIds, but target.api of the run is chat"), "{error}");
     let error = parse(&loadgen, &profile_of("{synthetic: {input: 5, text: tokenIds}}")).unwrap_err().to_string();
     assert!(error.starts_with("dataset.synthetic.text: is tokenIds"), "{error}");
-    // The API of the run replaces that of the profile.
+    // The API of the run replaces the API of the profile.
     for (api, of_profile) in [(None, "completions"), (Some(Api::Completions), "chat")] {
         assert!(parse(&requested(api), &profile(of_profile)).is_ok());
     }

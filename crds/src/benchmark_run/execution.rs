@@ -15,25 +15,24 @@ pub struct Execution {
     /// Which failures start another attempt, and how many times.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retry: Retry,
-    /// How long each part of an attempt may take.
+    /// Time limits for the parts of an attempt.
     #[serde(default, skip_serializing_if = "is_default")]
     pub deadlines: Deadlines,
-    /// Sends no load, and reports the finished results folder of an earlier run that is on the claim already. Absent: the load is sent.
+    /// Sends no load. Reports a finished results folder that an earlier run left on the claim. Absent: the load is sent.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Collect"))]
     pub collect: Option<Collect>,
-    /// How long the launcher has to drain and to write its report after it was asked to stop, in seconds.
-    /// Default: 60.
+    /// Time for the launcher to drain and to write its report after a stop request, in seconds. Default: 60.
     #[cfg_attr(feature = "kube", schemars(range(min = 5, max = 3600)))]
     pub grace_period_seconds: Option<u32>,
 }
 
-/// What is reported in place of a load.
+/// The results folder to report, in place of sending a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Collect {
-    /// The name of the results folder on the claim of spec.storage.pvc: that of the Job of the attempt that wrote it.
+    /// Name of the results folder on the claim of spec.storage.pvc. The folder has the name of the Job that wrote it.
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 128), regex(pattern = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"))
@@ -50,10 +49,10 @@ pub const MAX_FOLDER_BYTES: usize = 128;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Retry {
-    /// How many times at most. Default: 1.
+    /// Maximum number of further attempts. Default: 1.
     #[cfg_attr(feature = "kube", schemars(range(max = 4)))]
     pub limit: Option<u32>,
-    /// After which failures. Default: Disrupted and StartTimeout.
+    /// Failures after which another attempt starts. Default: Disrupted and StartTimeout.
     #[cfg_attr(feature = "kube", schemars(length(max = 3)))]
     pub reasons: Option<Vec<RetryCause>>,
 }
@@ -70,7 +69,7 @@ pub enum RetryCause {
     StartTimeout,
 }
 
-/// How long each part of an attempt may take, in seconds.
+/// Time limits for the parts of an attempt, in seconds.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -83,7 +82,7 @@ pub struct Deadlines {
     /// Default: 1800.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub start_seconds: Option<u32>,
-    /// From the start of the measurement until the launcher ends; of several repeats, for each of them. Default: 3600.
+    /// From the start of the measurement until the launcher ends. With repeats, the limit applies to each repeat. Default: 3600.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 604_800)))]
     pub run_seconds: Option<u32>,
     /// From the end of the launcher until its result is read. Default: 300.
@@ -97,7 +96,7 @@ pub struct Deadlines {
 pub enum Cancel {
     /// Stop issuing, drain, keep the partial result.
     Graceful,
-    /// End the pod at once.
+    /// End the pod immediately.
     Immediate,
 }
 
@@ -107,19 +106,17 @@ pub enum Cancel {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Cleanup {
-    /// Deletes the BenchmarkRun itself, and with it its Jobs, pods and ConfigMaps. The results on the volume stay. Absent: the
-    /// run stays.
+    /// Deletes the BenchmarkRun with its Jobs, pods and ConfigMaps. The results on the volume stay. Absent: the run stays.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "RunCleanup"))]
     pub run: Option<RunCleanup>,
-    /// Deletes the Jobs of a finished run, and with them their pods and logs. The run with its status stays, and so do the results on
-    /// the volume. Absent: they stay as long as the run.
+    /// Deletes the Jobs of a finished run with their pods and logs. The run, its status and the results on the volume stay. Absent: the Jobs stay as
+    /// long as the run.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "JobsCleanup"))]
     pub jobs: Option<JobsCleanup>,
-    /// Removes the server of a finished run whose target.server.lifecycle is Keep or Reuse. One that runs share is removed when no other run
-    /// uses it; where several have used it, the run that finished last decides. In a cluster only. Absent: it stays for 86400 seconds, a
-    /// day.
+    /// Removes the server of a finished run if target.server.lifecycle is Keep or Reuse. A shared server is removed when no other run uses it; if
+    /// several runs used it, the setting of the run that finished last applies. In a cluster only. Absent: the server stays for 86400 seconds, a day.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerCleanup"))]
     pub server: Option<ServerCleanup>,
@@ -145,10 +142,10 @@ pub struct RunCleanup {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct JobsCleanup {
-    /// Seconds from the completion of a run that succeeded to their deletion. Default: 3600, an hour.
+    /// Seconds from the completion of a run that succeeded to the deletion of its Jobs. Default: 3600, an hour.
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_success_seconds: Option<u32>,
-    /// Seconds from the completion of a run that failed or was cancelled to their deletion. Default: 604800, 7 days.
+    /// Seconds from the completion of a run that failed or was cancelled to the deletion of its Jobs. Default: 604800, 7 days.
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_failure_seconds: Option<u32>,
 }
@@ -159,10 +156,10 @@ pub struct JobsCleanup {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ServerCleanup {
-    /// Seconds from the completion of a run that succeeded to its removal. Default: 3600, an hour.
+    /// Seconds from the completion of a run that succeeded to the removal of its server. Default: 3600, an hour.
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_success_seconds: Option<u32>,
-    /// Seconds from the completion of a run that failed or was cancelled to its removal. Default: 3600, an hour.
+    /// Seconds from the completion of a run that failed or was cancelled to the removal of its server. Default: 3600, an hour.
     #[cfg_attr(feature = "kube", schemars(range(max = 2_147_483_647)))]
     pub after_failure_seconds: Option<u32>,
 }

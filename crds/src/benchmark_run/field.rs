@@ -1,6 +1,6 @@
 //! What the fields of a spec have in common.
 
-/// Whether a group says nothing: then it is not written, and the schema has no default for it.
+/// Whether a group has no fields set: then it is not written, and the schema has no default for it.
 pub(crate) fn is_default<T: Default + PartialEq>(group: &T) -> bool {
     *group == T::default()
 }

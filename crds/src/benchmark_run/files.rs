@@ -16,7 +16,7 @@ use super::KeyRef;
     x_kube(validation = Rule::new("has(self.configMapRef) != has(self.claim)").message("set exactly one of configMapRef and claim"))
 )]
 pub struct ProfileFile {
-    /// One key of a ConfigMap. It becomes a file of the key's name in the folder of the profile, which finds it by that name.
+    /// One key of a ConfigMap. It becomes a file in the profile's folder, named like the key. The profile finds it by that name.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,

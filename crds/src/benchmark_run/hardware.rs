@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnyValue;
 
-/// The accelerators behind the target. Reports derive rates per accelerator and costs from it, and from nothing else.
+/// The accelerators behind the target. Reports derive rates per accelerator and costs from these fields only.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,7 +18,7 @@ pub struct Hardware {
     /// Number of accelerators that serve the model, over all replicas behind the target.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 1_000_000)))]
     pub accelerators: u32,
-    /// Price of one accelerator for an hour, in the currency. A number above 0. Absent: no costs are reported.
+    /// Price per accelerator and hour, in the given currency. A number above 0. Absent: no costs are reported.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::price"))]
     pub price_per_accelerator_hour: Option<AnyValue>,

@@ -1,13 +1,13 @@
-//! Whose profile format is read.
+//! The harnesses that define profile formats.
 
 use serde::{Deserialize, Serialize};
 
-/// Whose profile format is read.
+/// The harnesses that define profile formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Harness {
-    /// Benchwright's own format, which reaches all that the engine can do.
+    /// Benchwright's own format, which supports all features of the engine.
     Benchwright,
     /// The format of inference-perf.
     InferencePerf,
@@ -17,7 +17,7 @@ pub enum Harness {
     Guidellm,
     /// The flags of `vllm bench serve`.
     VllmBenchmark,
-    /// The flags of InferenceMAX's `benchmark_serving.py`, which are older ones of vLLM.
+    /// The flags of InferenceMAX's `benchmark_serving.py`, which are older flags of vLLM.
     Inferencemax,
     /// The workloads of fmperf and LMBenchmark.
     Fmperf,
@@ -25,7 +25,7 @@ pub enum Harness {
     Aiperf,
     /// The traffic classes of llm-d-benchmark's priority-mix.
     PriorityMix,
-    /// The questions of MMLU, whose answers are scored.
+    /// The questions of MMLU, with scored answers.
     Mmlu,
     /// No load: llm-d-benchmark's nop, which measures how a server starts.
     Nop,
@@ -47,7 +47,7 @@ impl Harness {
         Harness::Nop,
     ];
 
-    /// The name, and the shipped profile of a run that names none.
+    /// The name, and the shipped profile of a run without a profile.
     fn row(self) -> (&'static str, &'static str) {
         match self {
             Harness::Benchwright => ("benchwright", "sanity_random"),
@@ -69,7 +69,7 @@ impl Harness {
         self.row().0
     }
 
-    /// The shipped profile of a run that names none.
+    /// The shipped profile of a run without a profile.
     pub fn default_profile(self) -> &'static str {
         self.row().1
     }

@@ -21,13 +21,13 @@ pub struct Launcher {
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub image: Option<String>,
 
-    /// CPU and memory. Default: the operator's setting, in the chart launcher.resources. A CPU limit distorts what is measured.
+    /// CPU and memory. Default: the operator's setting, in the chart launcher.resources. A CPU limit distorts the measurement.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Resources"))]
     pub resources: Option<Resources>,
 
-    /// The service account of the pod, for its image pull secrets and for what a cluster grants by it, such as a security context
-    /// constraint. Its token is not mounted. Default: that of the namespace.
+    /// The service account of the pod, for image pull secrets and for rights that a cluster grants to it, such as a security context constraint. The
+    /// account's token is not mounted. Default: the namespace's service account.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub service_account_name: Option<String>,
 
@@ -35,12 +35,12 @@ pub struct Launcher {
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduling: Scheduling,
 
-    /// True: prepare everything, and then wait for a person instead of sending the load, until the run is cancelled or its runSeconds
-    /// have passed. The status and the log say how to send it by hand.
+    /// True: prepare everything, and then wait for a person instead of sending the load, until the run is cancelled or its runSeconds have passed.
+    /// The status and the log explain how to send it by hand.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug: bool,
 
-    /// Labels of the pod, beside those of Benchwright.
+    /// Further labels of the pod, beside Benchwright's own labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
     #[cfg_attr(
@@ -58,7 +58,7 @@ pub struct Launcher {
 
 /// Prefixes of labels that only the operator and Kubernetes set.
 pub const RESERVED_LABELS: [&str; 3] = ["benchwright.dev/", "app.kubernetes.io/", "batch.kubernetes.io/"];
-/// The most resources in requests and in limits.
+/// Maximum number of resources in requests and in limits.
 pub const MAX_RESOURCES: usize = 16;
 /// The longest name of a resource, in characters.
 pub const MAX_RESOURCE_NAME: usize = 128;
@@ -68,11 +68,11 @@ pub const MAX_RESOURCE_NAME: usize = 128;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Resources {
-    /// What the scheduler sets aside.
+    /// Resources that the scheduler reserves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = MAX_RESOURCES, "additionalProperties" = crate::any_value::quantity_schema())))]
     pub requests: BTreeMap<String, AnyValue>,
-    /// What the pod may not exceed.
+    /// Resources that the pod may not exceed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = MAX_RESOURCES, "additionalProperties" = crate::any_value::quantity_schema())))]
     pub limits: BTreeMap<String, AnyValue>,
@@ -92,18 +92,18 @@ pub struct Scheduling {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub tolerations: Vec<Toleration>,
-    /// The PriorityClass of the pod. Default: that of the cluster.
+    /// The PriorityClass of the pod. Default: the cluster's PriorityClass.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub priority_class_name: Option<String>,
     /// The RuntimeClass of the pod. Default: the runtime of the node.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub runtime_class_name: Option<String>,
-    /// The scheduler that chooses the node. A name that no scheduler has ends the run as StartTimeout. Default: that of the cluster.
+    /// The scheduler that chooses the node. The name of a missing scheduler ends the run as StartTimeout. Default: the cluster's scheduler.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub scheduler_name: Option<String>,
 }
 
-/// A taint that the launcher tolerates; the fields mean what they mean in a pod.
+/// A taint that the launcher tolerates; the fields mean the same as in a pod.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -7,8 +7,8 @@
 //! Absent and null mean the same everywhere. An empty group such as `{}` means the same as well, except for a member of a
 //! union (`simulator`, `pvc`, `none`, `cleanup.run`): it chooses this member, with all of its defaults.
 //!
-//! The values of our own enums are PascalCase, abbreviations in capitals (`HTTP2`, `OpenAIChat`). Names that belong to other
-//! tools stay as those write them, such as the harness `inference-perf`.
+//! The values of our own enums are PascalCase, abbreviations in capitals (`HTTP2`, `OpenAIChat`). Names from other tools stay as these tools write
+//! them, such as the harness `inference-perf`.
 
 mod execution;
 pub(crate) mod field;
@@ -70,8 +70,8 @@ pub const KIND: &str = "BenchmarkRun";
 pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
 /// The largest seed: the largest integer that every JSON reader keeps exactly.
 pub const MAX_SEED: u64 = 9_007_199_254_740_991;
-/// The most runs of a series. The Job has to live as long as all of them together, and more runs make the interval of the mean
-/// only a little narrower.
+/// Maximum number of runs in a series. The Job must live as long as all runs together, and more runs make the interval of the mean only a little
+/// narrower.
 pub const MAX_REPEATS: u32 = 30;
 /// The longest name of a run, in bytes: `<name>-a<attempt>` must fit a label value of 63 with room to spare.
 pub const MAX_NAME_BYTES: usize = 46;
@@ -148,7 +148,7 @@ pub struct BenchmarkRunSpec {
     /// The serving stack under test. Exactly one of url, serviceRef, gatewayRef, simulator and server.
     pub target: Target,
 
-    /// Whose profile format the profile is written in. Default: inference-perf.
+    /// The harness that defines the format of the profile. Default: inference-perf.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Harness"))]
     pub harness: Option<Harness>,
@@ -162,8 +162,8 @@ pub struct BenchmarkRunSpec {
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = MAX_SEED)))]
     pub seed: Option<u64>,
 
-    /// How many times the load is run, one run after the other, each with prompts of its own. The figures of the status are then the
-    /// mean of the runs, and repeats.json has the spread between them. Default: 1.
+    /// How many times the load is run, one run after the other, each with its own prompts. The status then shows the mean over the runs, and
+    /// repeats.json has the spread between runs. Default: 1.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 30)))]
     pub repeat: Option<u32>,
 
@@ -175,15 +175,15 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub storage: Storage,
 
-    /// Bounds past which the figures do not count, and the outcome is Invalid.
+    /// Bounds of a valid measurement. Beyond a bound the figures do not count, and the outcome is Invalid.
     #[serde(default, skip_serializing_if = "is_default")]
     pub validity: Validity,
 
-    /// Objectives on the figures. Where one is missed the figures count all the same, and the outcome is SLOViolated.
+    /// Objectives on the figures. If one is missed, the figures still count, and the outcome is SLOViolated.
     #[serde(default, skip_serializing_if = "is_default")]
     pub slo: Slo,
 
-    /// A profiler of the server in a part of one stage. Absent: none.
+    /// A profiler that records the server during a part of one stage. Absent: no profiler.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Profiling"))]
     pub profiling: Option<Profiling>,
@@ -192,17 +192,17 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub execution: Execution,
 
-    /// The LocalQueue of Kueue, in the namespace of the run, that says when the run may start. Absent: no queue.
+    /// Kueue's LocalQueue, in the run's namespace, that decides when the run may start. Absent: no queue.
     #[cfg_attr(feature = "kube", schemars(regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"), length(max = 63)))]
     pub queue_name: Option<String>,
 
-    /// True: do not start. A run in progress loses its attempt, because a benchmark cannot pause, and begins a new one
-    /// when this turns false again.
+    /// True: do not start. A run in progress loses its attempt, because a benchmark cannot pause. It begins a new attempt when the field is false
+    /// again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspend: bool,
 
-    /// Ends the run early. Graceful: stop issuing, drain, keep the partial result. Immediate: end the pod at once. Once it is
-    /// set it cannot be removed. Absent: the run is not cancelled.
+    /// Ends the run early. Graceful: stop issuing, drain, keep the partial result. Immediate: end the pod immediately. The field cannot be removed
+    /// once it is set. Absent: the run is not cancelled.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Cancel"))]
     pub cancel: Option<Cancel>,
@@ -214,7 +214,7 @@ pub struct BenchmarkRunSpec {
 
 #[cfg(feature = "kube")]
 impl BenchmarkRun {
-    /// Whether its status never changes again.
+    /// Whether the status of the run never changes again.
     pub fn is_finished(&self) -> bool {
         let phase = self.status.as_ref().and_then(|it| it.phase);
         phase.is_some_and(crate::status::Phase::is_terminal)
@@ -240,7 +240,7 @@ pub struct Profile {
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 32768)))]
     pub inline: Option<String>,
 
-    /// A ConfigMap in the namespace of the run that holds the text.
+    /// A ConfigMap in the run's namespace that contains the profile's text.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
@@ -256,19 +256,19 @@ pub struct Profile {
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
     pub overrides: BTreeMap<String, AnyValue>,
 
-    /// Makes the texts of synthetic prompts those of an earlier run: the seeds.promptSalt of its report.json. Absent: every
-    /// run and attempt has texts of its own, so that no server has them in its prefix cache.
+    /// Repeats the synthetic prompts of an earlier run: the value of seeds.promptSalt in that run's report.json. Absent: every run and attempt has
+    /// its own texts, so that no server has them in its prefix cache.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub prompt_salt: Option<String>,
 
-    /// Files that the profile reads, such as a recorded trace, by relative path or under /data. On a laptop they are looked
-    /// for where the profile says, and this list is not used.
+    /// Files that the profile reads, such as a recorded trace, by relative path or under /data. On a laptop this list is not used: the profile's own
+    /// paths count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
     pub files: Vec<ProfileFile>,
 }
 
-/// What a user reads who edits a field that cannot change.
+/// The message for a user who edits a field that cannot change.
 #[cfg(feature = "kube")]
 const IMMUTABLE: &str = "a run is immutable: only suspend, cancel and cleanup may change; create another run instead";
 

@@ -4,20 +4,20 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// A window of one stage in which a profiler records what the server does. The figures of that stage are marked, and are in no comparison.
+/// A window within one stage, in which a profiler records the server. The figures of this stage are marked, and left out of comparisons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Profiling {
-    /// Which profiler it is: Torch, the one of PyTorch; Nsys, Nsight Systems; Rocprof, rocprofv3.
+    /// The profiler: Torch (PyTorch's profiler), Nsys (Nsight Systems) or Rocprof (rocprofv3).
     pub kind: ProfilerKind,
 
-    /// The name of the stage. Absent: the only stage of the load; a load of several stages needs it.
+    /// The name of the stage. Absent: the only stage of the load. A load with several stages needs the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub stage: Option<String>,
 
-    /// When the window begins, from the start of the stage. Default: the end of its warm-up where the profile gives that as a time, else 0s.
+    /// When the window begins, from the start of the stage. Default: the end of the warm-up if the profile defines it as a time, else 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
@@ -25,7 +25,7 @@ pub struct Profiling {
     )]
     pub start: Option<String>,
 
-    /// How long it lasts, above 0 and up to 1h. A trace of some seconds has hundreds of megabytes.
+    /// Length of the window, above 0 and up to 1h. A trace of a few seconds has hundreds of megabytes.
     #[cfg_attr(
         feature = "kube",
         schemars(length(max = 32), regex(pattern = r"^[0-9]{1,6}(\.[0-9]{1,6})?(ms|s|m|h)$"))

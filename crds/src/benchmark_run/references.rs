@@ -23,12 +23,12 @@ pub struct ServiceRef {
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Scheme"))]
     pub scheme: Option<Scheme>,
-    /// What stands before `/v1` in the path of every request. Default: /.
+    /// The part of every request's path before `/v1`. Default: /.
     #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
     pub path: Option<String>,
 }
 
-/// How a Service is spoken to.
+/// The protocol of a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
@@ -39,7 +39,7 @@ pub enum Scheme {
     Https,
 }
 
-/// A Gateway of the Gateway API, with the names of its parentRef. A Gateway of another namespace needs a ReferenceGrant there.
+/// A Gateway of the Gateway API, with the names of its parentRef. A Gateway in another namespace needs a ReferenceGrant in that namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -50,14 +50,14 @@ pub struct GatewayRef {
         schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
     )]
     pub name: String,
-    /// Namespace of the Gateway. Absent: that of the run.
+    /// Namespace of the Gateway. Absent: the run's namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))
     )]
     pub namespace: Option<String>,
-    /// Name of a listener. Absent: the one that port names, else the only one for HTTP or HTTPS.
+    /// Name of a listener. Absent: the listener with the given port, else the only listener for HTTP or HTTPS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
@@ -68,8 +68,8 @@ pub struct GatewayRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
     pub port: Option<u16>,
-    /// Name of the HTTPRoute that leads to the model server, in the namespace of the run or of the Gateway. Absent: the only one
-    /// that is attached to the Gateway there.
+    /// Name of the HTTPRoute that leads to the model server, in the namespace of the run or of the Gateway. Absent: the only HTTPRoute that is
+    /// attached to the Gateway in these namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
@@ -78,7 +78,7 @@ pub struct GatewayRef {
     pub http_route: Option<String>,
 }
 
-/// One key of a Secret or ConfigMap in the namespace of the run.
+/// One key of a Secret or ConfigMap in the run's namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -86,7 +86,7 @@ pub struct KeyRef {
     /// Name of the object.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253)))]
     pub name: String,
-    /// Key in its data.
+    /// Key in the object's data.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$")))]
     pub key: String,
 }

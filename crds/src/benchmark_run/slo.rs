@@ -1,4 +1,4 @@
-//! What a run has to reach: objectives on its figures, and an earlier run to compare them with.
+//! Goals of a run: objectives on its figures, and an earlier run to compare with.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnyValue;
 
-/// The most objectives of a run: as many rows fit into a status and a termination message.
+/// Maximum number of objectives of a run: as many rows fit into a status and a termination message.
 pub const MAX_OBJECTIVES: usize = 32;
 /// The longest name of an objective, in characters.
 pub const MAX_OBJECTIVE_NAME: usize = 40;
-/// The stage of an objective that every stage has to meet.
+/// The stage name of an objective that every stage must meet.
 pub const EVERY_STAGE: &str = "*";
 /// The largest regression that can be allowed, in percent.
 pub const MAX_REGRESSION_PERCENT: u32 = 1_000;
@@ -26,8 +26,8 @@ pub const MAX_REGRESSION_PERCENT: u32 = 1_000;
         .message("baseline compares the figures of objectives; add an objective, or take baseline out"))
 )]
 pub struct Slo {
-    /// What an objective that is missed does. Fail: the run fails, with the outcome SLOViolated, or Inconclusive where an objective
-    /// cannot be decided. Report: only the status and the report say so. Default: Fail.
+    /// The effect of a missed objective. Fail: the run fails, with the outcome SLOViolated, or Inconclusive if an objective cannot be decided.
+    /// Report: only status and report show it. Default: Fail.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Enforcement"))]
     pub enforcement: Option<Enforcement>,
@@ -38,19 +38,19 @@ pub struct Slo {
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
     pub objectives: Vec<Objective>,
 
-    /// An earlier run that the figure of each objective is compared with. Absent: none.
+    /// An earlier run to compare the figure of each objective with. Absent: no comparison.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Baseline"))]
     pub baseline: Option<Baseline>,
 }
 
-/// What an objective that is missed does.
+/// The effect of a missed objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Enforcement {
     /// The run fails.
     Fail,
-    /// Only the status and the report say so.
+    /// Only status and report show it.
     Report,
 }
 
@@ -67,19 +67,19 @@ pub enum Enforcement {
     )
 )]
 pub struct Objective {
-    /// The name that status and report use; no other objective of the run has it.
+    /// The name in status and report, unique within the run.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 40), regex(pattern = r"^[-._a-zA-Z0-9]+$")))]
     pub name: String,
 
     /// The figure.
     pub metric: Metric,
 
-    /// Which value of many: of a time alone, which needs it.
+    /// Which statistic of the figure. Required for a time, not allowed otherwise.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Stat"))]
     pub stat: Option<Stat>,
 
-    /// The name of a stage, such as r10; or "*": every stage has to meet the objective. Absent: the run as a whole.
+    /// The name of a stage, such as r10, or "*": every stage must meet the objective. Absent: the run as a whole.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub stage: Option<String>,
 
@@ -162,7 +162,7 @@ impl Metric {
         }
     }
 
-    /// What its values are.
+    /// The kind of the metric's values.
     pub fn unit(self) -> MetricUnit {
         match self {
             Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::Ntpot | Metric::Latency | Metric::SendLag => {
@@ -176,24 +176,24 @@ impl Metric {
         }
     }
 
-    /// Whether it is measured in streams alone.
+    /// Whether only streams have this metric.
     pub fn needs_streaming(self) -> bool {
         matches!(self, Metric::Ttft | Metric::Tpot | Metric::Itl)
     }
 }
 
-/// What the values of a metric are.
+/// The kinds of values that a metric has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricUnit {
-    /// Times, of which there are many.
+    /// Many times, such as one per request.
     Time,
     /// A rate.
     PerSecond,
-    /// A part of one.
+    /// A share of one.
     Share,
 }
 
-/// Which value of many.
+/// A statistic of many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
@@ -232,8 +232,8 @@ impl Stat {
         }
     }
 
-    /// The fewest values of which a high percentile is not simply the largest value; `None` for the others. With nearest ranks the
-    /// p-th percentile of n values has rank ceil(n p), which is below n from 1 / (1 - p) values on.
+    /// Minimum number of values for which a high percentile is not simply the largest value; `None` for other statistics. With nearest ranks the p-th
+    /// percentile of n values has rank ceil(n p), which is below n from 1 / (1 - p) values on.
     pub fn fewest_values(self) -> Option<u64> {
         match self {
             Stat::P90 => Some(10),
@@ -245,19 +245,19 @@ impl Stat {
     }
 }
 
-/// An earlier run that figures are compared with.
+/// An earlier run to compare figures with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Baseline {
-    /// The name of a BenchmarkRun in the namespace of the run. It has finished, and its results lie on the claim of this run.
+    /// The name of a finished BenchmarkRun in the run's namespace. The results of both runs must be on the same claim.
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 46), regex(pattern = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"))
     )]
     pub run_ref: String,
 
-    /// By how many percent of the earlier value a figure may be worse. Default: 5.
+    /// Maximum difference by which a figure may be worse, in percent of the earlier value. Default: 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 1000)))]
     pub max_regression_percent: Option<u32>,

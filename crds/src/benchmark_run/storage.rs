@@ -1,4 +1,4 @@
-//! What is kept of a run: the results folder and its rows of requests.
+//! The stored results of a run: the results folder and its per-request rows.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnyValue;
 
-/// Where the results folder is kept. Without pvc, s3 and none it is kept on a claim with the defaults of pvc.
+/// Where the results folder is stored. Without pvc, s3 and none it is stored on a claim with the defaults of pvc.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -17,23 +17,23 @@ use crate::AnyValue;
         .message("set at most one of pvc, s3 and none"))
 )]
 pub struct Storage {
-    /// A PersistentVolumeClaim, created when it is missing and kept when the run is deleted.
+    /// A PersistentVolumeClaim. It is created if it does not exist, and kept when the run is deleted.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Pvc"))]
     pub pvc: Option<Pvc>,
-    /// A bucket of S3, or of a server with its API: the launcher uploads the folder at the end.
+    /// A bucket of S3, or of a server with the API of S3. The launcher uploads the folder at the end.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "S3"))]
     pub s3: Option<S3>,
-    /// Keep no results folder: the headline figures in the status are all that stays.
+    /// Keep no results folder: only the headline figures in the status remain.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "NoStorage"))]
     pub none: Option<NoStorage>,
     /// Whether a results folder that cannot be written fails the run. False: the figures count without it. Default: true.
     pub required: Option<bool>,
-    /// Full: a row for every request in requests.parquet, and measurement.bin for `benchwright analyse`, which has error texts of servers;
-    /// neither has prompts or outputs. FullWithTokenTimes: measurement.bin has the times between tokens, too, which take memory and disk
-    /// for each token. None: neither file. Default: Full.
+    /// Full: requests.parquet with one row per request, and measurement.bin for `benchwright analyse`, with error texts of servers. Neither file has
+    /// prompts or outputs. FullWithTokenTimes: measurement.bin also has the times between tokens, which need memory and disk space per token. None:
+    /// neither file. Default: Full.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "PerRequestRecords"))]
     pub per_request_records: Option<PerRequestRecords>,
@@ -52,53 +52,52 @@ pub struct Pvc {
         schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
     )]
     pub claim_name: Option<String>,
-    /// The size to ask for when it is created, as a Kubernetes quantity. Default: 20Gi.
+    /// The size to request when the claim is created, as a Kubernetes quantity. Default: 20Gi.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::quantity"))]
     pub size: Option<AnyValue>,
-    /// The StorageClass when it is created. Default: that of the cluster.
+    /// The StorageClass when the claim is created. Default: the cluster's StorageClass.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
-    /// Which finished results folders stay on the claim, of all runs that share it. Absent: all.
+    /// Which finished results folders of all runs stay on the claim. Absent: all.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "FolderRetention"))]
     pub retention: Option<FolderRetention>,
 }
 
-/// Which finished results folders stay on a claim. The launcher deletes those that are beyond either limit, after it has written its own.
+/// Which finished results folders stay on a claim. After the launcher has written its own folder, it deletes folders beyond either limit.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct FolderRetention {
-    /// The number of folders that stay, the newest, with that of this run. Absent: all.
+    /// Number of newest folders that stay, including the folder of this run. Absent: all.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 10_000)))]
     pub keep_runs: Option<u32>,
-    /// The age in days up to which a folder stays. Absent: any.
+    /// Maximum age of a folder that stays, in days. Absent: no limit.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 3_650)))]
     pub keep_days: Option<u32>,
 }
 
-/// A bucket of S3, or of a server with its API. The folder of an attempt is `<prefix>/<namespace>/<name of its Job>/`.
+/// A bucket of S3, or of a server with the API of S3. The folder of an attempt is `<prefix>/<namespace>/<name of its Job>/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct S3 {
-    /// The name of the bucket. It has to exist.
+    /// The name of the bucket, which must exist.
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 3, max = 63), regex(pattern = r"^[a-z0-9][-.a-z0-9]*[a-z0-9]$"))
     )]
     pub bucket: String,
-    /// What the keys of all objects begin with, such as `team-a/runs`, without a slash at its beginning and end. Absent: nothing.
+    /// Prefix of all object keys, such as `team-a/runs`, without a slash at its beginning and end. Absent: no prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 512), regex(pattern = r"^[-._a-zA-Z0-9]+(/[-._a-zA-Z0-9]+)*$"))
     )]
     pub prefix: Option<String>,
-    /// The URL of the server: http or https, host and port. Requests then have the bucket in their path. Absent: that of Amazon S3 in
-    /// the region.
+    /// The URL of the server: http or https, host and port. Requests then have the bucket in the path. Absent: Amazon S3 in the region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
@@ -108,16 +107,16 @@ pub struct S3 {
         )
     )]
     pub endpoint: Option<String>,
-    /// The region that requests are signed for. Default: us-east-1.
+    /// The region that signed requests name. Default: us-east-1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 64), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))
     )]
     pub region: Option<String>,
-    /// The Secret with the keys `accessKeyId` and `secretAccessKey`, and `sessionToken` where there is one.
+    /// The Secret with the keys `accessKeyId` and `secretAccessKey`, and optionally `sessionToken`.
     pub secret_ref: SecretRef,
-    /// The longest that the upload may take, with all its tries, in seconds. Default: 600.
+    /// Time limit of the upload with all retries, in seconds. Default: 600.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86_400)))]
     pub upload_timeout_seconds: Option<u32>,
@@ -149,6 +148,6 @@ pub enum PerRequestRecords {
     None,
     /// A row per request.
     Full,
-    /// A row per request, and the times between its tokens.
+    /// A row per request, and the times between the request's tokens.
     FullWithTokenTimes,
 }

@@ -1,4 +1,4 @@
-//! What is measured, and how it is reached: the target of a BenchmarkRun.
+//! The target of a BenchmarkRun: the server to measure, and how to reach it.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -35,7 +35,7 @@ pub struct Target {
     #[cfg_attr(feature = "kube", schemars(with = "ServiceRef"))]
     pub service_ref: Option<ServiceRef>,
 
-    /// A Gateway of the Gateway API, whose address, listener and route give the URL.
+    /// A Gateway of the Gateway API. The URL is derived from its address, listener and route.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "GatewayRef"))]
     pub gateway_ref: Option<GatewayRef>,
@@ -50,7 +50,7 @@ pub struct Target {
     #[cfg_attr(feature = "kube", schemars(with = "Server"))]
     pub server: Option<Server>,
 
-    /// The API to call. Default: what the profile says.
+    /// The API to call. Default: the profile's API.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Api"))]
     pub api: Option<Api>,
@@ -60,8 +60,7 @@ pub struct Target {
     #[cfg_attr(feature = "kube", schemars(with = "HttpVersion"))]
     pub http_version: Option<HttpVersion>,
 
-    /// The model to ask for. Default: what the profile says, else the one that the server serves; a server with several models
-    /// needs the name.
+    /// The model to request. Default: the profile's model, else the model that the server serves; a server with several models needs the name.
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
     pub model: Option<String>,
 
@@ -89,15 +88,15 @@ pub struct Target {
     #[cfg_attr(feature = "kube", schemars(with = "Hardware"))]
     pub hardware: Option<Hardware>,
 
-    /// Where the server's metrics are read while the load runs. Default: `/metrics` of the target, if it has any. An empty
-    /// list: nowhere.
+    /// Where to read the server's metrics while the load runs. Default: `/metrics` of the target, if it has metrics. An empty list: metrics are not
+    /// read.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Vec<MetricsSource>", length(max = 32)))]
     pub metrics: Option<Vec<MetricsSource>>,
 }
 
-/// A source of metrics as Prometheus text. Exactly one of url and serviceRef. Every address of a host name is read: of a
-/// headless Service those of all its pods.
+/// A source of metrics as Prometheus text. Exactly one of url and serviceRef. All addresses of a host name are read; the addresses of a headless
+/// Service are its pods.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -117,11 +116,11 @@ pub struct MetricsSource {
         )
     )]
     pub url: Option<String>,
-    /// A Service in the namespace of the run. Its path is that of the metrics; without one: `/metrics`.
+    /// A Service in the run's namespace. Here path is the path of the metrics. Default: `/metrics`.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServiceRef"))]
     pub service_ref: Option<ServiceRef>,
-    /// What the metrics are of. Default: Auto, which the names of the metrics decide.
+    /// The kind of server that has these metrics. Default: Auto, detected from the metric names.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "MetricsKind"))]
     pub kind: Option<MetricsKind>,
@@ -132,7 +131,7 @@ pub struct MetricsSource {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Simulator {
-    /// Which server it simulates. Default: GPU.
+    /// The kind of server to simulate. Default: GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(with = "SimulatorPreset"))]
     pub preset: Option<SimulatorPreset>,
@@ -147,7 +146,7 @@ pub enum SimulatorPreset {
     Gpu,
     /// A tiny model on a CPU: a few milliseconds between tokens.
     Tiny,
-    /// Answers at once: what is measured is the launcher.
+    /// Answers immediately: the run measures the launcher.
     Instant,
 }
 
@@ -170,19 +169,19 @@ pub enum Api {
 }
 
 impl Api {
-    /// Whether a request holds messages, and no bare prompt.
+    /// Whether a request contains messages in place of a bare prompt.
     pub fn has_messages(self) -> bool {
         self != Api::Completions
     }
 }
 
-/// The version of HTTP that is spoken with the target.
+/// The version of HTTP for requests to the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum HttpVersion {
     /// Over TLS HTTP/2 where the server offers it, else HTTP/1.1.
     Auto,
-    /// HTTP/1.1, a connection for each request under way.
+    /// HTTP/1.1, with one connection per request in flight.
     #[serde(rename = "HTTP1")]
     Http1,
     /// HTTP/2, up to 100 requests on a connection; without TLS the server must know it beforehand.
@@ -190,12 +189,12 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// The bearer token, mounted as a file; it never stands in arguments, environment, status or logs.
+/// The bearer token, mounted as a file; it never appears in arguments, environment, status or logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Auth {
-    /// The Secret in the namespace of the run that holds it.
+    /// The Secret with the token, in the run's namespace.
     pub secret_key_ref: KeyRef,
 }
 
@@ -204,11 +203,11 @@ pub struct Auth {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Tls {
-    /// Where they are, PEM-encoded.
+    /// The ConfigMap or Secret with the PEM-encoded certificates.
     pub ca: CaSource,
 }
 
-/// Where certificate authorities are. Exactly one of configMapRef and secretKeyRef.
+/// The object with the certificate authorities. Exactly one of configMapRef and secretKeyRef.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -236,17 +235,17 @@ pub struct CaSource {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Readiness {
-    /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer.
-    /// Models: `/v1/models` must answer. Default: Generate; with harness nop, whose own request is the first, Models.
+    /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer. Models: `/v1/models` must
+    /// answer. Default: Generate; with harness nop Models, because nop's own request must be the first.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ReadinessProbe"))]
     pub probe: Option<ReadinessProbe>,
-    /// How long to wait for it, in seconds. Default: 900; outside of a cluster 60, where it starts no server.
+    /// How long to wait until the server is ready, in seconds. Default: 900; outside of a cluster 60, unless the run starts a server.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub timeout_seconds: Option<u32>,
 }
 
-/// What counts as ready.
+/// The check that decides whether the server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ReadinessProbe {

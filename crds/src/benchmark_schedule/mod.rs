@@ -17,14 +17,14 @@ use status::BenchmarkScheduleStatus;
 
 /// The kind that a user writes.
 pub const KIND: &str = "BenchmarkSchedule";
-/// What a schedule adds to its own name for the name of a run: a dash and the minute as eight digits, or a dash, `t` and eight digits
-/// of a hash.
+/// The suffix that a schedule adds to its own name for the name of a run: a dash and the minute as eight digits, or a dash, `t` and eight digits of a
+/// hash.
 const SUFFIX_BYTES: usize = 10;
 /// The longest name of a schedule, in bytes.
 pub const MAX_SCHEDULE_NAME_BYTES: usize = MAX_NAME_BYTES - SUFFIX_BYTES;
-/// How many finished runs of each kind are kept, unless the schedule says it.
+/// Number of finished runs of each kind to keep, unless the schedule sets it.
 pub const DEFAULT_HISTORY: u32 = 10;
-/// The time zone of a schedule that names none.
+/// The time zone of a schedule without one.
 pub const DEFAULT_TIME_ZONE: &str = "UTC";
 
 /// When to start runs of one template.
@@ -69,8 +69,8 @@ pub const DEFAULT_TIME_ZONE: &str = "UTC";
     )
 )]
 pub struct BenchmarkScheduleSpec {
-    /// When to start a run, as five fields of cron: minute, hour, day of month, month and day of week, such as `0 3 * * MON-FRI`. A
-    /// time that a change of the clock leaves out starts no run; one that it repeats starts two. Absent: only trigger starts runs.
+    /// When to start a run, as five fields of cron: minute, hour, day of month, month and day of week, such as `0 3 * * MON-FRI`. If a clock change
+    /// skips a time, it starts no run; a repeated time starts two runs. Absent: only trigger starts runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 9, max = 256)))]
     #[cfg_attr(
@@ -84,35 +84,34 @@ pub struct BenchmarkScheduleSpec {
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub time_zone: Option<String>,
 
-    /// Any text. Each change of it starts one run, also the first one of a new schedule; a commit, an image or a date is a good
-    /// text. While a run of this schedule is under way the start waits for its end.
+    /// Any text, such as a commit, an image or a date. Each change of the text starts one run, and so does the first text of a new schedule. If a run
+    /// of this schedule is in progress, the new run starts after its end.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 256)))]
     pub trigger: Option<String>,
 
-    /// What happens at a fixed time while a run of this schedule is under way. Forbid: that time is left out. Default, and
-    /// the only value: Forbid.
+    /// What happens at a fixed time while a run of this schedule is in progress. Forbid: no run starts at that time. Default, and the only value:
+    /// Forbid.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ConcurrencyPolicy"))]
     pub concurrency_policy: Option<ConcurrencyPolicy>,
 
-    /// How many seconds late a run may start, such as after the operator was down. Default: no limit; the newest missed time is
-    /// made up for.
+    /// Maximum delay of a start in seconds, for example after the operator was down. Default: no limit; the newest missed time still starts its run.
     #[cfg_attr(feature = "kube", schemars(range(min = 10, max = 2_147_483_647)))]
     pub starting_deadline_seconds: Option<u32>,
 
-    /// True: no run is started. Times that pass meanwhile are not made up for; a new trigger waits.
+    /// True: no run starts. Times that pass while it is true are skipped; a new trigger waits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspend: bool,
 
-    /// How many succeeded runs are kept; older ones are deleted, and their results folders stay on the claim. Default: 10.
+    /// Number of succeeded runs to keep. Older runs are deleted, and their results folders stay on the claim. Default: 10.
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 1_000)))]
     pub successful_runs_history_limit: Option<u32>,
 
-    /// How many failed and cancelled runs are kept. Default: 10.
+    /// Number of failed and cancelled runs to keep. Default: 10.
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 1_000)))]
     pub failed_runs_history_limit: Option<u32>,
 
-    /// The runs that are started. A change counts from the next run on.
+    /// The template of the runs. A change applies from the next run on.
     pub run_template: RunTemplate,
 }
 
@@ -133,7 +132,7 @@ pub struct RunTemplate {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct TemplateMetadata {
-    /// Labels of the run, beside that of the schedule.
+    /// Labels of the run, beside the schedule's own label.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 32, "additionalProperties" = bounded_text(63))))]
     #[cfg_attr(
@@ -153,11 +152,11 @@ pub struct TemplateMetadata {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What happens at a fixed time while a run is under way.
+/// What happens at a fixed time while a run is in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ConcurrencyPolicy {
-    /// That time is left out: two loads would measure each other.
+    /// No run starts at that time: two loads would measure each other.
     #[default]
     Forbid,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, status::Condition};
 
-/// What the operator knows of a schedule.
+/// The state of a schedule, as the operator reports it.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,26 +16,26 @@ pub struct BenchmarkScheduleStatus {
     /// The generation of the spec that this status describes; -1 until the operator writes the first status.
     #[serde(default = "unseen")]
     pub observed_generation: i64,
-    /// The schedule and the time zone that `countsSince` belongs to.
+    /// The schedule and the time zone of `countsSince`.
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub expression: Option<String>,
-    /// Times of the schedule before this one start no run: it is the creation of the schedule, its last change, or the end of a
+    /// Times of the schedule before this time start no run. It is the time when the schedule was created, last changed, or resumed after a
     /// suspension.
     pub counts_since: Option<Timestamp>,
-    /// The last time of the schedule that started a run or was left out.
+    /// The last time of the schedule that started a run or was skipped.
     pub last_schedule_time: Option<Timestamp>,
-    /// The next time of the schedule. Absent while it is suspended.
+    /// The next time of the schedule. Absent while the schedule is suspended.
     pub next_schedule_time: Option<Timestamp>,
-    /// The run that is about to be created. It is noted before, so that no failure starts a run twice.
+    /// The run that is about to be created. The operator stores it before the creation, so that no failure starts a run twice.
     pub starting: Option<Start>,
-    /// The run that is under way.
+    /// The run in progress.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub active_run: Option<String>,
     /// The newest run.
     pub last_run: Option<RunOfSchedule>,
     /// The run of the last trigger.
     pub triggered: Option<Triggered>,
-    /// Why the last start was refused. Absent after a start that was not, and after a change of the spec.
+    /// Why the last start was refused. Absent after a successful start, and after a change of the spec.
     pub refusal: Option<Refusal>,
     /// Ready, Reconciling, Stalled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -122,7 +122,7 @@ pub struct Triggered {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Refusal {
-    /// The generation of the spec whose run was refused.
+    /// The generation of the spec of the refused run.
     pub generation: i64,
     /// Which run was refused, the answer of the API server, and the remedy.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]

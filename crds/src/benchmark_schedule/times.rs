@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 /// Number of fields of a cron expression.
 const FIELDS: usize = 5;
-/// How far back [`Times::latest`] looks, in minutes, one after the other: the times of most schedules are close together, and each is
-/// found from the one before. The last one is four years, after which a schedule without a time counts as one that has none.
+/// How far back [`Times::latest`] looks, in minutes, one after the other: the times of most schedules are close together, and each is found from the
+/// one before. The last one is four years, after which a schedule counts as a schedule without times.
 const LOOKS_BACK: [i64; 4] = [60, 1_440, 44_640, 2_103_840];
 
 /// The times of a schedule, to the minute.

@@ -1,11 +1,11 @@
-//! What is wrong with a text that is no limit of an objective, in a few words: for the message that names the text and what to write.
+//! Short description of what is wrong with an invalid limit of an objective, for the message that names the text and the remedy.
 
 use crate::wording::named;
 
 /// Units of a duration, as [`crate::units::Span`] reads them.
 const UNITS: [&str; 7] = ["ns", "us", "\u{b5}s", "ms", "s", "m", "h"];
 
-/// `None` where no more can be said than what to write.
+/// `None`: only the remedy can be named.
 pub(crate) fn limit_fault(text: &str) -> Option<String> {
     let text = text.trim();
     let unsigned = text.trim_start_matches(['-', '+']);

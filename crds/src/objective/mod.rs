@@ -34,7 +34,7 @@ impl Met {
     }
 }
 
-/// How many objectives came out in which way.
+/// Number of objectives per result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -48,7 +48,7 @@ pub struct ObjectiveCounts {
 }
 
 impl ObjectiveCounts {
-    /// Counts some objectives.
+    /// Counts objectives by result.
     pub fn count(all: impl IntoIterator<Item = Met>) -> Self {
         let mut counts = ObjectiveCounts::default();
         for met in all {
@@ -62,7 +62,7 @@ impl ObjectiveCounts {
         counts
     }
 
-    /// All of them together: missed where one is, else undecided where one is.
+    /// The combined result: missed if one is missed, else undecided if one is undecided.
     pub fn all(self) -> Met {
         match self {
             ObjectiveCounts { missed: 1.., .. } => Met::False,
@@ -85,25 +85,25 @@ impl fmt::Display for ObjectiveCounts {
     }
 }
 
-/// One objective in a status: texts for people; `report.json` has the numbers.
+/// One objective in a status, as texts for people; `report.json` has the numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct ObjectiveStatus {
-    /// Its name, which no other objective has.
+    /// The unique name of the objective.
     #[cfg_attr(feature = "kube", schemars(length(max = 40)))]
     pub name: String,
     /// True, False or Inconclusive.
     pub met: Met,
-    /// What was measured, such as `402ms`; absent where nothing was. Of all stages, that of the worst.
+    /// The measured value, such as `402ms`; absent if nothing was measured. With stage "*", the value of the worst stage.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub observed: String,
-    /// The limit, such as `500ms`: the stricter one of its own and of the baseline's.
+    /// The limit, such as `500ms`: the stricter of the objective's own limit and the baseline's limit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub limit: String,
-    /// Of several runs of the load: the one with the worst result, which this row shows, such as `r2`.
+    /// For several runs of the load: the run with the worst result, such as `r2`. This row shows that result.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 8)))]
     pub run: String,
@@ -129,8 +129,8 @@ impl FigureValue {
         }
     }
 
-    /// The value beside a limit, as a person reads both: to four digits, or with all of them where four would hide on which side of
-    /// the limit it is.
+    /// The value beside a limit, as a person reads both: to four digits, or with all digits if four would hide on which side of the limit the value
+    /// is.
     pub fn beside(self, limit: FigureValue) -> String {
         let rounded = match self {
             FigureValue::Time(time) => FigureValue::Time(time.rounded()),

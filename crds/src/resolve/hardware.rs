@@ -17,7 +17,7 @@ const MAX_NAME: usize = 64;
 pub struct Hardware {
     /// The kind of accelerator; `None` where the user names none.
     pub accelerator: Option<String>,
-    /// Their number, at least 1.
+    /// Number of accelerators, at least 1.
     pub accelerators: u32,
     /// Absent: costs are not known.
     pub price: Option<Price>,

@@ -16,10 +16,10 @@ use crate::{
 pub struct RunIdentity {
     /// Name of the BenchmarkRun.
     pub name: String,
-    /// Its namespace; empty where there is no cluster.
+    /// The namespace of the run; empty outside of a cluster.
     #[serde(default)]
     pub namespace: String,
-    /// Its UID: of the object in a cluster, made up elsewhere.
+    /// The UID of the run: the object's UID in a cluster, generated elsewhere.
     pub uid: String,
     /// Counted from 1.
     pub attempt: u32,
@@ -52,7 +52,7 @@ impl RunIdentity {
         format!("{}-a{}{}", self.uid, self.attempt, self.dashed_repeat())
     }
 
-    /// The name that a person reads: that of the run, and `-r2` for the second of a series.
+    /// The name for people: the run's name, with `-r2` for the second run of a series.
     pub fn title(&self) -> String {
         format!("{}{}", self.name, self.dashed_repeat())
     }

@@ -82,7 +82,7 @@ fn url(
     }
 }
 
-/// A URL without a path gets that of metrics.
+/// A URL without a path gets the path of metrics.
 fn with_path(url: &str) -> String {
     let url = url.trim_end_matches('/');
     let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));

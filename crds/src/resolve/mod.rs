@@ -115,7 +115,7 @@ pub struct ResolvedRun {
     pub per_request_records: PerRequestRecords,
     /// Whether a results folder is kept.
     pub store_results: bool,
-    /// The bucket that the results folder is uploaded to; absent: none.
+    /// The bucket to upload the results folder to; absent: none.
     pub upload: Option<Upload>,
     /// Which finished folders are kept besides the folder of this run; absent: all.
     pub retention: Option<FolderRetention>,
@@ -136,7 +136,7 @@ pub struct ResolvedRun {
     /// Whether the launcher prepares everything and then waits for a person, in place of the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug: bool,
-    /// The longest that issuing and draining may take together.
+    /// Maximum time of issuing and draining together.
     pub run_deadline: Span,
     /// How long to drain and to write the report after a signal to stop.
     pub grace_period: Span,

@@ -12,7 +12,7 @@ pub struct Settings {
     pub launcher_resources: Resources,
     /// When the image is pulled: Always, IfNotPresent or Never.
     pub launcher_pull_policy: String,
-    /// Secrets in the run's namespace that the image is pulled with.
+    /// Secrets in the run's namespace for pulling the image.
     pub launcher_pull_secrets: Vec<String>,
     /// Suffix of a Service's DNS name after `<service>.<namespace>`, such as `svc.cluster.local`.
     pub service_domain: String,

@@ -32,13 +32,13 @@ pub struct Upload {
     pub path_style: bool,
     /// The name of the bucket.
     pub bucket: String,
-    /// The region that requests are signed for.
+    /// The region that signed requests name.
     pub region: String,
     /// The common prefix of all object keys: the prefix of the spec and the namespace, without a trailing slash.
     pub prefix: String,
     /// The folder with the credentials, a file for each key of the Secret.
     pub credentials: PathBuf,
-    /// The longest that the upload may take, with all its tries.
+    /// Time limit of the upload with all retries.
     pub timeout: Span,
 }
 

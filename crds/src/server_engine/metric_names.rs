@@ -9,7 +9,7 @@ pub struct MetricNames {
     pub families: &'static [Family],
 }
 
-/// A name, how its values change, and what it is used for.
+/// A name, how its values change, and the use of the metric.
 pub type Family = (&'static str, Shape, Role);
 
 /// What a metric is used for.
@@ -25,11 +25,11 @@ pub enum Role {
     Succeeded,
     /// Tokens that were looked up in the prefix cache.
     PrefixQueries,
-    /// Its name up to 0.10; a release may have both.
+    /// The metric's name up to 0.10; a release may have both names.
     OldPrefixQueries,
     /// Tokens that were found there.
     PrefixHits,
-    /// Its name up to 0.10; a release may have both.
+    /// The metric's name up to 0.10; a release may have both names.
     OldPrefixHits,
     Ttft,
     Itl,
@@ -51,7 +51,7 @@ pub enum Role {
     GpuEnergy,
     /// MiB of the GPU's memory in use.
     GpuMemory,
-    /// Its labels hold the settings of the KV cache.
+    /// A metric with the settings of the KV cache as labels.
     CacheConfig,
     /// Kept in the samples, and part of no figure.
     Kept,

@@ -46,7 +46,7 @@ impl ServerEngine {
         }
     }
 
-    /// Whether the engine is Benchwright's own simulator, whose image and command need no configuration.
+    /// Whether the engine is Benchwright's own simulator, which needs no configured image or command.
     pub fn is_own(self) -> bool {
         self == ServerEngine::Simulator
     }

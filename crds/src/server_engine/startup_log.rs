@@ -123,7 +123,7 @@ impl StepName {
         }
     }
 
-    /// The step that it is a part of.
+    /// The step that contains this step.
     pub fn within(self) -> Option<StepName> {
         matches!(self, StepName::Dynamo | StepName::Inductor).then_some(StepName::PytorchCompilation)
     }

@@ -31,7 +31,7 @@ const LATER: Duration = Duration::from_secs(300);
 const POOL: &str = "scale.benchwright.dev/pool";
 const KWOK: &str = "scale.benchwright.dev/node";
 
-/// One run whose first attempt runs until something ends it, and whose second one succeeds after a second.
+/// One run: the first attempt runs until something ends it, and the second attempt succeeds after a second.
 struct Scene {
     plane: ControlPlane,
     namespace: Namespace,

@@ -278,7 +278,7 @@ async fn assert_one_leader_at_a_time(purpose: &str, pairs: usize, strikes: usize
             assert_eq!(good, (Some(Phase::Succeeded), Some(Outcome::Passed), 1), "{}: {status:?}", run.name_any());
         }
         let jobs = own.iter().filter(|it| it.verb == "create" && it.resource == "jobs" && it.succeeded()).count();
-        // The record has no code for a request whose client was killed before the answer.
+        // If a client was killed before the answer, the record has no code for its request.
         assert!(jobs <= pair.created, "{}: {jobs} Jobs of {} runs were created", pair.namespace, pair.created);
         created += pair.created;
         writes += own.iter().filter(|it| it.is_write() && !it.is_lease()).count();

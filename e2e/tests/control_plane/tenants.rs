@@ -21,7 +21,7 @@ const OBJECTS: usize = 64;
 /// How many times the operator restarts and reads all objects again.
 const STARTS: usize = 3;
 const SOON: Duration = Duration::from_secs(30);
-/// Within this time a run begins although one whose status cannot be written was there before it.
+/// Time limit for the start of a run after a run with an unwritable status.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Many small entries: a megabyte with the record of their manager, which the API server adds.
@@ -110,7 +110,7 @@ enum Cause {
     Webhook,
 }
 
-/// Creates a run of a target whose status cannot be written.
+/// Creates a run of a target. The run's status cannot be written.
 async fn create_unwritable(
     plane: &ControlPlane,
     namespace: &Namespace,

@@ -11,7 +11,7 @@ use e2e::tools;
 use regex::Regex;
 use serde_json::{Value, json};
 
-/// The fewest panels and alerts, so that a file that was read wrongly is noticed.
+/// Minimum number of panels and alerts, so that a misread file is noticed.
 const FEWEST_PANELS: usize = 30;
 const FEWEST_ALERTS: usize = 8;
 /// Columns of Grafana's grid.

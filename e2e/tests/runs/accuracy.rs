@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::runs::SOON;
 
-/// A run over six rows whose expected answers no simulator gives, with this least share of right answers in percent.
+/// A run over six rows with expected answers that no simulator returns, and this minimum share of right answers in percent.
 fn scored(least: u32) -> anyhow::Result<String> {
     let profile = format!(
         "{{requests: {{dataSet: {{file: rows.jsonl, row: {{prompt: question}}, output: 8}}}}, \

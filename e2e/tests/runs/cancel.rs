@@ -92,10 +92,10 @@ const STILL_SENT: Duration = Duration::from_secs(3);
 /// The time for the operator and the kubelet beside the launcher's grace period.
 const BESIDE_GRACE: Duration = Duration::from_secs(5);
 const GRACE_SECONDS: u32 = 15;
-// A server whose answers never end is not ready for a generation.
+// A server with endless answers is not ready for a generation.
 const TARGET: &str = "{serviceRef: {name: server}, readiness: {probe: Models}}";
 
-/// Cancels a run at a server whose answers `arguments` decide, and returns its status. The run has to end within `limit`.
+/// Cancels a run at a server, and returns the run's status. `arguments` determine the server's answers. The run must end within `limit`.
 async fn assert_cancelled_within(
     purpose: &str,
     arguments: &[&str],
@@ -140,7 +140,7 @@ async fn assert_cancelled_within(
 #[ignore = "needs a cluster: make e2e"]
 async fn a_graceful_cancel_ends_within_the_grace_period_with_partial_figures() -> anyhow::Result<()> {
     let limit = Duration::from_secs(GRACE_SECONDS.into()) + BESIDE_GRACE;
-    // A server that answers, and one whose answers never end.
+    // One server that answers, and one with endless answers.
     let (drained, cut) = tokio::join!(
         assert_cancelled_within("drained", &[], "Graceful", limit),
         assert_cancelled_within("cut", &["--stall-after-tokens", "2"], "Graceful", limit),

@@ -1,4 +1,4 @@
-//! A run whose launcher waits for a person, and that person.
+//! A run with a launcher that waits for a person, and that person.
 
 use anyhow::{Context, ensure};
 use crds::{Outcome, status::Phase};

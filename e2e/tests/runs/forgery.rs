@@ -32,7 +32,7 @@ fn forged_word(run_uid: &str) -> String {
     Envelope { core, stages: Vec::new(), stages_truncated: false, objectives: Vec::new(), accuracy: None }.to_text()
 }
 
-/// A pod whose launcher container leaves this message, with parts of a genuine pod's metadata.
+/// A pod with parts of a genuine pod's metadata. Its launcher container leaves this message.
 fn forged_pod(name: &str, word: &str, metadata: Value) -> anyhow::Result<Pod> {
     let mut pod = json!({
         "metadata": metadata,

@@ -6,8 +6,8 @@ use e2e::{Cluster, Namespace, PATIENT};
 
 use crate::runs::SOON;
 
-/// An accuracy test of 100 samples, then a performance test of three seconds, which sends enough queries for early stopping. The
-/// limits of TTFT and TPOT are those of a busy test machine.
+/// An accuracy test of 100 samples, then a performance test of three seconds, which sends enough queries for early stopping. The limits of TTFT and
+/// TPOT are wide enough for a busy test machine.
 const SPEC: &str = "target: {simulator: {}}\nharness: loadgen\nstorage: {pvc: {claimName: results, size: 1Gi}}\n\
     profile: {name: sanity, variables: {mode: both, target_qps: '200', min_duration: '2000', min_query_count: '600'}, \
               overrides: {settings.ttft_latency: '60000', settings.tpot_latency: '60000'}}\n";

@@ -50,7 +50,7 @@ fn simulated(rate: f64, seconds: u32, more: &str) -> String {
     against("{simulator: {}}", rate, seconds, more)
 }
 
-/// The spec of a run against a target, whose YAML is given.
+/// The spec of a run against a target, which is given as YAML.
 fn against(target: &str, rate: f64, seconds: u32, more: &str) -> String {
     let profile = serde_json::to_string(&profile(rate, seconds)).expect("a text serializes");
     format!("target: {target}\nprofile: {{inline: {profile}}}\n{PATIENT}\n{more}\n")

@@ -10,7 +10,7 @@ use e2e::{Cluster, Namespace, tools};
 use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
-/// One objective that any machine meets, and one that none does.
+/// One objective that any machine meets, and one that no machine meets.
 const OBJECTIVES: &str = "[{name: latency, metric: latency, stat: p50, stage: '*', max: 60s}, \
     {name: throughput, metric: requestsPerSecond, min: 1000000}]";
 

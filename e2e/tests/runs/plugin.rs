@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::runs::simulated;
 
-/// A user of the plugin: a folder with a kubeconfig whose token is that of a service account.
+/// A user of the plugin: a folder with a kubeconfig that contains the token of a service account.
 struct User {
     folder: tempfile::TempDir,
     namespace: String,

@@ -1,5 +1,5 @@
-//! Quotas, admission policies and webhooks that refuse what a run needs. The status says so at once, and the run goes on when the
-//! obstacle is gone.
+//! Quotas, admission policies and webhooks that refuse an object of the run. The status reports it immediately, and the run goes on when the obstacle
+//! is gone.
 
 use std::time::Duration;
 

@@ -22,7 +22,7 @@ fn apply(namespace: &Namespace, name: &str, more: &Value, run: &Value) -> anyhow
     }))
 }
 
-/// A short run that passes, or one that misses its objective.
+/// A short run that passes, or a run that misses its objective.
 fn run(passes: bool) -> anyhow::Result<Value> {
     let objectives = "slo: {objectives: [{name: ttft, metric: ttft, stat: p99, max: 1ns}], enforcement: Fail}";
     Ok(serde_saphyr::from_str(&simulated(5.0, 2, if passes { "storage: {none: {}}" } else { objectives }))?)

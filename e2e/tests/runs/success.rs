@@ -1,4 +1,4 @@
-//! Runs that succeed, and whose figures are the same wherever they are read.
+//! Runs that succeed, and have the same figures in every place.
 
 use anyhow::Context;
 use crds::{

@@ -50,14 +50,14 @@ impl Watcher {
         Watcher { most, looks, task }
     }
 
-    /// The most requests at the same time, and how often that was looked at.
+    /// The maximum number of concurrent requests, and the number of samples.
     fn end(self) -> (u64, u64) {
         self.task.abort();
         (self.most.load(Ordering::Relaxed), self.looks.load(Ordering::Relaxed))
     }
 }
 
-/// The spec of a run that always has exactly one request under way.
+/// The spec of a run that always has exactly one request in flight.
 fn one_at_a_time(target: &str, requests: u32) -> anyhow::Result<String> {
     let profile = format!(
         "{{load: {{type: concurrent, stages: [{{num_requests: {requests}, concurrency_level: 1}}]}}, \
@@ -126,7 +126,7 @@ async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() -> an
     for _ in 0..3 {
         namespace.create_run("chat", &spec).await?;
         namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
-        // As Argo's BeforeHookCreation does it: gone at once, while the launcher drains.
+        // As with Argo's BeforeHookCreation: the run is gone immediately, while the launcher drains.
         namespace.api::<BenchmarkRun>().delete("chat", &DeleteParams::background()).await?;
     }
     namespace.create_run("chat", &one_at_a_time("serviceRef: {name: server}", 10)?).await?;

@@ -82,7 +82,7 @@ async fn refusal_of_pod(namespace: &Namespace, user: &str, kind: &str) -> anyhow
 async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "references").await?;
     bind(&namespace).await?;
-    // The API server refuses a pod whose account does not exist.
+    // The API server refuses a pod with an account that does not exist.
     let account: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": "other"}}))?;
     namespace.api::<ServiceAccount>().create(&PostParams::default(), &account).await?;
     let key = "{name: other, key: a}";

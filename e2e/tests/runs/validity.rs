@@ -1,4 +1,4 @@
-//! Runs with the default rules of validity whose figures must not count.
+//! Runs with the default rules of validity. The figures of these runs must not count.
 
 use anyhow::Context;
 use crds::{BenchmarkRunStatus, Outcome, status::Phase};

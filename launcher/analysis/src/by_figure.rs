@@ -8,7 +8,7 @@ use statistics::Estimate;
 use crate::{Distribution, Figures, Uncertainty, uncertainty::Latencies};
 
 impl Figures {
-    /// The times of a figure; `None` for a figure that is not a distribution of times, and for one that was not measured.
+    /// The times of a figure; `None` for a figure that is not a distribution of times, or that was not measured.
     pub fn times(&self, figure: Figure) -> Option<Distribution<Duration>> {
         match figure {
             Figure::Ttft => self.ttft,
@@ -39,7 +39,7 @@ impl Figures {
         }
     }
 
-    /// The value of a figure with one value; `None` for any other figure, and for one that was not measured.
+    /// The value of a figure with one value; `None` for any other figure, and if it was not measured.
     pub fn number(&self, figure: Figure) -> Option<f64> {
         let (rates, goodput) = (self.throughput, self.goodput);
         match figure {

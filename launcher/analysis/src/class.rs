@@ -16,7 +16,7 @@ pub struct ClassAnalysis {
     pub name: String,
     /// Where its headline latencies start to count: as in the stages, or at sending if the stages differ.
     pub latency_origin: LatencyOrigin,
-    /// Its percentiles come from histograms.
+    /// The figures of the class. Percentiles come from histograms.
     pub figures: Figures,
 }
 

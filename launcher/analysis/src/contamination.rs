@@ -60,7 +60,7 @@ pub enum WarmUpPrompts {
 }
 
 impl WarmUpPrompts {
-    /// Its name in reports.
+    /// The name of the value in reports.
     pub fn name(self) -> &'static str {
         match self {
             WarmUpPrompts::Other => "other",
@@ -84,7 +84,7 @@ pub enum Exposure {
 }
 
 impl Exposure {
-    /// Its name in reports.
+    /// The name of the value in reports.
     pub fn name(self) -> &'static str {
         match self {
             Exposure::Unlikely => "unlikely",

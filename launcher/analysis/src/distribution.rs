@@ -16,7 +16,7 @@ use measurement::histogram::{LengthHistogram, TimeHistogram, Totals};
 pub struct Distribution<T> {
     /// Number of values.
     pub count: u64,
-    /// Their sum divided by their count.
+    /// The sum of the values divided by their count.
     pub mean: T,
     /// The standard deviation of these values: the squares are divided by the count, not by the count minus one.
     pub stddev: T,

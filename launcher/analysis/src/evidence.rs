@@ -17,7 +17,7 @@ pub struct Evidence<'a> {
     pub workload: &'a Workload,
     /// The spec of the run, with its bounds and objectives.
     pub run: &'a ResolvedRun,
-    /// The model that the server answered for.
+    /// The model that answered.
     pub model: &'a str,
     /// Doubts that the launcher found outside the measurement, one sentence each.
     pub doubts: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Evidence<'a> {
     pub cache_counts: Option<(f64, f64)>,
     /// The metrics that the servers reported during the load; `None`: none were read.
     pub scraped: Option<Arc<Scraped>>,
-    /// The earlier run that objectives are compared with; `None`: there is none.
+    /// The earlier run to compare objectives with; `None` without a baseline.
     pub baseline: Option<&'a dyn Source>,
 }
 

@@ -32,7 +32,7 @@ pub enum TokenCount {
 }
 
 impl TokenCount {
-    /// Its name in labels.
+    /// The name of the count in labels.
     pub fn name(self) -> &'static str {
         match self {
             TokenCount::Server => "server",
@@ -155,7 +155,7 @@ pub struct Figures {
     pub reads: u64,
     /// Reads among these with more than one content event.
     pub coalesced_reads: u64,
-    /// Reads with more than one content event that the launcher may have been late for.
+    /// Possibly late reads with more than one content event.
     pub late_reads: u64,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Profiling {
     /// The profiler.
     pub kind: ProfilerKind,
-    /// The stage whose window was requested.
+    /// The stage with the requested window.
     pub stage: String,
     /// Requested begin of the window, from the start of the stage.
     pub start_ms: f64,
@@ -44,7 +44,7 @@ pub struct ProfiledWindow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceFile {
-    /// Its name in the results folder.
+    /// The name of the file in the results folder.
     pub name: String,
     /// The size of the file.
     pub bytes: u64,

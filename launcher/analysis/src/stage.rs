@@ -78,7 +78,7 @@ pub struct StageAnalysis {
     pub probes: Option<Figures>,
     /// The figures of its sessions; `None` if requests form no sessions.
     pub sessions: Option<SessionFigures>,
-    /// Its time series; `None` if no request was due, and in a run of one stage, which has the same time series.
+    /// The time series of the stage; `None` if no request was due, and in a run of one stage, which has the same time series.
     pub series: Option<SeriesFigures>,
 }
 

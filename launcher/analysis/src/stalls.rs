@@ -28,7 +28,7 @@ pub struct StallEffect {
     pub figure: &'static str,
     /// The percentile as measured.
     pub measured: Duration,
-    /// The most that stalls can have added to it.
+    /// The maximum time that stalls can have added to the latency.
     pub added: Duration,
     /// The share of the requests that were in flight during a stall.
     pub touched_share: f64,
@@ -50,7 +50,7 @@ type Timed = (Duration, Duration, u32);
 /// A latency that stalls can increase.
 struct Latency {
     name: &'static str,
-    /// Its distribution as measured.
+    /// The measured distribution of the latency.
     measured: fn(&Figures) -> Option<Distribution<Duration>>,
     time: fn(&RequestRecord, LatencyOrigin) -> Option<Timed>,
 }

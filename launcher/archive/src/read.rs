@@ -51,8 +51,8 @@ pub enum UnpackError {
     },
 }
 
-/// Unpacks a stream into an empty folder that nothing else writes to. Calls `progress` with the received and the total number of bytes, each time
-/// that some arrive.
+/// Unpacks a stream into an empty folder. Nothing else may write to this folder. Calls `progress` with the received and the total number of bytes
+/// after each read.
 ///
 /// # Errors
 /// The stream is truncated or invalid, a checksum differs, or a file cannot be written. The folder is then incomplete and useless.

@@ -17,7 +17,7 @@ use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, NO_FILES, name
 pub struct Written {
     /// Number of files.
     pub files: usize,
-    /// Their total size in bytes.
+    /// Total size of the files in bytes.
     pub bytes: u64,
     /// Entries of the folder that the stream lacks: links, pipes and similar.
     pub left_out: Vec<PathBuf>,
@@ -160,7 +160,7 @@ fn append_file<W: Write>(out: &mut tar::Builder<W>, source: &Source) -> Result<S
         return Err(unreadable(error));
     }
     appended.map_err(ArchiveError::Write)?;
-    // A file that became shorter leaves a remainder, and one that grew has another size now.
+    // If a file became shorter, a remainder is left; if it grew, its size differs.
     if content.file.limit() > 0 || fs::metadata(&source.path).map_err(unreadable)?.len() != source.bytes {
         return Err(changed());
     }

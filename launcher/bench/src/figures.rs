@@ -84,17 +84,17 @@ impl Mark {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figure {
-    /// Its name, the same in every release.
+    /// The name of the figure, the same in every release.
     pub name: String,
     /// What it is, for people.
     pub title: String,
-    /// Its unit, such as `ms` or `KiB`; empty for a ratio.
+    /// The unit of the figure, such as `ms` or `KiB`; empty for a ratio.
     pub unit: &'static str,
     /// One value per run.
     pub values: Vec<f64>,
-    /// Their median.
+    /// The median of the values.
     pub median: f64,
-    /// Its budget.
+    /// The budget of the figure.
     #[serde(flatten)]
     pub budget: Budget,
     /// The limit that its median meets.

@@ -48,7 +48,7 @@ pub struct BenchOptions {
     pub runs: u32,
     /// Number of times that each side of a comparison runs in each run.
     pub repeats: u32,
-    /// The `tokenizer.json` that prompts are measured with; `None`: a small one that is built in.
+    /// The `tokenizer.json` for the measured prompts; `None`: a small built-in tokenizer.
     pub tokenizer: Option<PathBuf>,
     /// The launcher's binary; `None`: `benchwright` beside this program.
     pub program: Option<PathBuf>,

@@ -29,7 +29,7 @@ struct Cli {
     /// Run each side of a comparison COUNT times in each run, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
-    /// Measure prompts with this tokenizer.json in place of a small one that is built in
+    /// Measure prompts with this tokenizer.json in place of a small built-in tokenizer
     #[arg(long, value_name = "FILE")]
     tokenizer: Option<PathBuf>,
     /// Measure the start and the size of this launcher; without it, of `benchwright` beside this program

@@ -18,7 +18,7 @@ use crate::{
 
 /// The hidden command of a child process. Each program that runs trials supports it.
 const COMMAND: &str = "bench-part";
-/// The longest time that a server may take to listen, and to print its record at the end.
+/// Maximum time for a server to listen, and to print its record at the end.
 const SERVER_LIMIT: Duration = Duration::from_secs(30);
 
 /// A child process with a thread that reads its output. Killed on drop.
@@ -108,7 +108,7 @@ pub fn run<T: DeserializeOwned>(part: &impl Serialize, limit: Duration) -> Resul
 /// A running server.
 pub struct Server {
     process: Process,
-    /// Its port, on loopback.
+    /// The port of the server, on loopback.
     pub port: u16,
 }
 

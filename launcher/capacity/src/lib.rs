@@ -53,7 +53,7 @@ use verdict::Verdict;
 pub struct Question {
     /// The run with the load.
     pub run: ResolvedRun,
-    /// Its profile, including the files behind URLs.
+    /// The profile of the load, including the files behind URLs.
     pub workload: Workload,
     /// The expected pace of the server.
     pub pace: Pace,

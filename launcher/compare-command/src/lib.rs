@@ -14,17 +14,16 @@ use crds::{ExitCode, wording::suggestion};
 use document::ReportDocument;
 use files::output;
 
-/// The exit code of a gate that ended with an error, like the one of `run --gate`.
+/// The exit code of a gate that ended with an error, as in `run --gate`.
 const GATE_ERROR: u8 = 3;
 
 /// The flags, beside the runs.
 #[derive(Args, Clone, Debug)]
 pub struct CompareFlags {
-    /// Tell a pipeline by the exit code whether a run is worse than the first [by more than PERCENT]: 0 no, 1 yes, 2 not to be decided,
-    /// 3 error
+    /// Return an exit code for a pipeline: whether a run is worse than the first [by more than PERCENT]: 0 no, 1 yes, 2 undecided, 3 error
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, value_parser = percent)]
     gate: Option<Option<f64>>,
-    /// Let this figure alone decide the gate, such as ttft.p90 or requestsPerSecond; may be given several times
+    /// Decide the gate by this figure alone, such as ttft.p90 or requestsPerSecond; may be given several times
     #[arg(long, value_name = "NAME", requires = "gate", value_parser = figure)]
     figure: Vec<String>,
     /// Write the comparison as a page that needs no network
@@ -81,7 +80,7 @@ impl Found {
 pub struct Compared {
     /// The table.
     pub text: String,
-    /// The exit code: 0, or that of the gate.
+    /// The exit code: 0, or the exit code of the gate.
     pub code: u8,
 }
 

@@ -48,7 +48,7 @@ pub struct RunDocument {
     pub server: Option<String>,
     pub started: Timestamp,
     pub outcome: Outcome,
-    /// Number of runs in a series, whose figures are means over its runs; absent for a single run.
+    /// Number of runs in a series; figures are then means over these runs. Absent for a single run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
     /// The accuracy in the report; absent if the answers were not scored.
@@ -87,7 +87,7 @@ pub struct PairDocument {
     pub stages: Vec<StagePairDocument>,
     /// Stages of only one of the two runs.
     pub unmatched: Vec<UnmatchedDocument>,
-    /// Number of families of figures, over all stages, whose intervals hold together.
+    /// Number of families of figures, over all stages. The intervals of all families hold together.
     pub families: usize,
 }
 
@@ -105,9 +105,9 @@ pub struct UnmatchedDocument {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StagePairDocument {
-    /// Its name in the base.
+    /// The name of the stage in the base.
     pub base: String,
-    /// Its name in the other run.
+    /// The name of the stage in the other run.
     pub other: String,
     /// The result for this stage.
     pub answer: Answer,

@@ -3,7 +3,7 @@
 use crds::benchmark_run::Stat;
 use figures::{Figure, Value};
 
-/// The times, each of which has [`STATS`].
+/// The times. Each time has every statistic in [`STATS`].
 const TIMES: [Figure; 5] = [Figure::Ttft, Figure::Tpot, Figure::Itl, Figure::Ntpot, Figure::Latency];
 const STATS: [Stat; 4] = [Stat::Mean, Stat::P50, Stat::P90, Stat::P99];
 

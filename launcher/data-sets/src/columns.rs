@@ -30,7 +30,7 @@ pub use super::label::Label;
 /// A row, after its wanted columns were read.
 #[derive(Debug)]
 pub struct FoundRow<'a> {
-    /// Its position, from 0.
+    /// The position of the row, from 0.
     pub number: u64,
     pub label: Label,
     /// For each wanted column: the position of the first name that the row has, and the value. `None`: the row has none of the names.

@@ -49,7 +49,7 @@ pub struct Description {
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
     pub name: String,
-    /// Its purpose, derived from its name and its content.
+    /// The purpose of the column, derived from its name and its content.
     pub role: Option<Role>,
     /// The number of rows per kind of value; kinds without rows are left out.
     pub kinds: Vec<(Kind, u64)>,

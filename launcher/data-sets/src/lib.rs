@@ -153,7 +153,7 @@ fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Resul
     Ok(ReadRows { rows: found.rows, files: [digest].into_iter().chain(template).collect(), notices })
 }
 
-/// The chat template that the rows are rendered with, if they are.
+/// The chat template for rendering the rows, if they are rendered.
 fn chats(set: &DataSet, workload: &Workload) -> Result<Option<(Chats, FileDigest)>, DataSetError> {
     let (Some(rendering), Some(tokenizer)) = (&set.chat_template, &workload.tokenizer) else { return Ok(None) };
     let now = clock::now().to_zoned(TimeZone::system()).datetime();

@@ -64,7 +64,7 @@ pub(super) fn csv<S: RowSink>(sink: &mut S, bytes: &mut impl BufRead) -> Result<
     }
 }
 
-/// Reads lines, each of which is a prompt. Empty lines are skipped.
+/// Reads lines. Each line is a prompt; empty lines are skipped.
 pub(super) fn text(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
     if let Some(name) = sink.other_than(TEXT) {
         let what = format!("has no {name}; a file with a prompt on each line has only the column {TEXT}");

@@ -15,7 +15,7 @@ use super::{
 
 /// The longest prompt, in tokens.
 const MAX_TOKENS: usize = 2_000_000;
-/// The longest text, in bytes: eight bytes a token.
+/// The longest text, in bytes: eight bytes per token.
 const MAX_TEXT: usize = 8 * MAX_TOKENS;
 /// Maximum bytes of other columns' names that a message repeats, and of one name.
 const MAX_NAMES: usize = 200;

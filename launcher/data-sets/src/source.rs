@@ -29,7 +29,7 @@ use super::{
 const PARQUET: &[u8] = b"PAR1";
 /// Maximum files of a folder.
 const MAX_FILES: usize = 10_000;
-/// Bytes at the start of a file that are looked at.
+/// Number of bytes at the start of a file that identify its format.
 const START: usize = 16;
 
 /// A file, after its rows were read.
@@ -161,7 +161,7 @@ fn by_first_sign(start: &[u8]) -> DataSetFormat {
     if matches!(first_sign(start), Some(b'[' | b'{')) { DataSetFormat::Json } else { DataSetFormat::Csv }
 }
 
-/// Reads the rows; the format is that of the file within an archive.
+/// Reads the rows. `format` is the format of the file, or of the file within an archive.
 fn read_rows(
     sink: &mut impl RowSink,
     format: DataSetFormat,

@@ -6,7 +6,7 @@ use crds::benchmark_run::Stat;
 use crate::{EstimateDocument, FiguresDocument, LatenciesDocument, Statistics, UncertaintyDocument, WindowDocument};
 
 impl FiguresDocument {
-    /// The distribution of a figure with many values; `None` for any other figure, and for one that was not measured.
+    /// The distribution of a figure with many values; `None` for any other figure, and if it was not measured.
     pub fn statistics(&self, figure: Figure) -> Option<&Statistics> {
         match figure {
             Figure::Ttft => self.ttft_ms.as_ref(),

@@ -1,4 +1,4 @@
-//! The document of a run whose load was counted again with other windows.
+//! The document of a run that was counted again with other windows.
 
 use crate::{ReportDocument, ServerMetricsDocument};
 

@@ -7,8 +7,8 @@ use workload_profiles::workload::Margin;
 use crate::{ReasonDocument, ReportDocument, objectives};
 
 impl ReportDocument {
-    /// The same measurement, judged by these objectives. With the objectives of the run itself, the document does not change. An invalid
-    /// measurement decides no objective, and its outcome stays. `baseline`: the earlier run that figures are compared with.
+    /// The same measurement, judged by these objectives. With the objectives of the run itself, the document does not change. An invalid measurement
+    /// decides no objective, and its outcome stays. `baseline`: the earlier run to compare figures with.
     pub fn judged(&self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) -> ReportDocument {
         let reason = self.reasons.first().map_or("", |it| it.reason.as_str());
         let measured = self.stages.iter().filter(|it| it.warm_up != Some(Margin::All));

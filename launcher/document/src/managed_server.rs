@@ -59,10 +59,10 @@ pub struct ReplicaDocument {
     pub died: bool,
     /// The kernel's count of processes that it killed for lack of memory.
     pub out_of_memory: Option<String>,
-    /// Its last lines of output, if it died.
+    /// The last lines of output, if the replica died.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
-    /// Its log in the results folder; absent: no log is kept.
+    /// The log of the replica in the results folder; absent: no log is kept.
     pub log: Option<String>,
     /// What the log lacks or hides, as text; absent: nothing, or not known yet.
     pub log_note: Option<String>,

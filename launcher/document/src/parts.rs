@@ -13,7 +13,7 @@ use crate::{
 /// The input of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
-    /// The commit that the binary was built from.
+    /// The commit of the binary.
     pub commit: &'a str,
     /// The figures and the verdict.
     pub analysis: &'a Analysis,

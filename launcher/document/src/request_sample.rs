@@ -17,7 +17,7 @@ const TIME_DIGITS: i32 = 3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestSampleDocument {
-    /// The number of requests that the sample was drawn from.
+    /// The number of requests from which the sample was drawn.
     pub of: u64,
     /// Index of the stage in `stages`.
     pub stage: Column<u32>,

@@ -134,12 +134,12 @@ impl Section {
         self.row().shown[renderer as usize]
     }
 
-    /// Its name in links, such as `managed-server`.
+    /// The name of the section in links, such as `managed-server`.
     pub fn key(self) -> &'static str {
         self.row().key
     }
 
-    /// Its heading.
+    /// The heading of the section.
     pub fn title(self) -> &'static str {
         self.row().title
     }

@@ -12,7 +12,7 @@ use startup::{SleepWake, SleepWakeKind, Startup};
 pub struct ServerStart {
     /// The name of the server, such as `1`.
     pub server: String,
-    /// Its log, as a path within the results folder. Absent: it was not read, and the start is unknown.
+    /// The log of the server, as a path within the results folder. Absent: it was not read, and the start is unknown.
     pub log: Option<String>,
     /// From the launch of its process to its first answer, on the launcher's clock, in seconds. Absent: it never answered.
     pub observed_ready_seconds: Option<f64>,

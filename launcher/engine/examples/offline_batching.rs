@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Returns the time that all samples take, and the number of tokens in their answers.
 fn measure(way: Way, ends: bool) -> Result<(Duration, u64), Box<dyn Error>> {
-    // Each measurement has its own runtime, whose clock begins at zero.
+    // Each measurement has its own runtime, with a clock that begins at zero.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
     runtime.block_on(async {
         let options =

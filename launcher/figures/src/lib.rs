@@ -118,7 +118,8 @@ impl Basis {
 pub struct Row {
     /// The figure.
     pub figure: Figure,
-    /// Its name in objectives, comparisons and files, such as `ttft`. In `report.json` and in CSV the unit of times and lengths follows it.
+    /// The name of the figure in objectives, comparisons and files, such as `ttft`. In `report.json` and in CSV the unit of times and lengths follows
+    /// it.
     pub name: &'static str,
     /// What tables call it, such as `TTFT`.
     pub title: &'static str,
@@ -128,7 +129,7 @@ pub struct Row {
     pub better: Way,
     /// The figures that change together with it.
     pub family: Family,
-    /// The label that it depends on.
+    /// The comparability label of the figure.
     pub basis: Basis,
     /// The metric of an objective; `None`: no objective bounds it.
     pub metric: Option<Metric>,
@@ -142,7 +143,7 @@ impl Figure {
         CATALOGUE.iter().map(|it| it.figure)
     }
 
-    /// Its row of the catalogue.
+    /// The figure's row of the catalogue.
     pub fn row(self) -> &'static Row {
         // The rows are in the order of the variants, which a test checks.
         &CATALOGUE[self as usize]

@@ -75,7 +75,7 @@ impl Case {
         Case { name: objective_name(objective), problem }
     }
 
-    /// An objective whose result is elsewhere; `reason` says where.
+    /// An objective with a result that is elsewhere; `reason` names the place.
     pub fn left_out(objective: &ResolvedObjective, reason: &str) -> Case {
         let problem = Problem { element: "skipped", kind: "left out", message: text(reason) };
         Case { name: objective_name(objective), problem: Some(problem) }

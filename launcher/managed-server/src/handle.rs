@@ -21,7 +21,7 @@ use crate::{
 
 /// The subcommand of Benchwright that runs the keeper.
 const KEEPER: &str = "server-keeper";
-/// The longest time that a keeper needs to start all processes, or to check for leftovers after they have ended.
+/// Maximum time for a keeper to start all processes, or to check for leftovers after they have ended.
 const KEEPER_WORKS: Duration = Duration::from_secs(30);
 
 /// A server cannot be started.
@@ -30,7 +30,7 @@ pub enum StartError {
     /// The program of a replica cannot be started.
     #[error("replica {replica}: {message}")]
     NotStarted {
-        /// Its index, from 0.
+        /// The index of the replica, from 0.
         replica: usize,
         /// Why, and what to do.
         message: String,
@@ -57,8 +57,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the processes; they are not ready yet. `program`: Benchwright's own. `on_exit` is called, on a thread of its own, for each replica
-    /// that ends without being asked to.
+    /// Starts the processes; they are not ready yet. `program`: Benchwright's own program. `on_exit` is called, on its own thread, for each replica
+    /// that ends without a stop request.
     ///
     /// # Errors
     /// A program does not exist, for example. Nothing runs then.
@@ -130,7 +130,7 @@ impl Server {
         &self.started
     }
 
-    /// The replicas that ended without being asked to, the first one first.
+    /// The replicas that ended without a stop request, the earliest first.
     pub fn exited(&self) -> Vec<Exited> {
         lock(&self.exited).clone()
     }

@@ -234,7 +234,7 @@ impl Running {
         let pid = i32::try_from(child.id()).unwrap_or_default();
         let replica = Replica { pid, log, log_ended: Some(log_ended), exit: None, told: false };
         thread::Builder::new().name(format!("log-{index}")).spawn(body).map_err(|error| {
-            // Its pipe is closed, so it would die when it writes its first line.
+            // The process's pipe is closed, so it would die when it writes its first line.
             Process::find(pid).iter().for_each(|it| it.signal(rustix::process::Signal::KILL));
             format!("no thread for its log: {error}")
         })?;
@@ -386,7 +386,7 @@ pub(crate) fn refusal(program: &str, error: &io::Error) -> String {
                 "the program {shown} is in no folder of PATH; install it, or write its path into spec.target.server.command"
             )
         }
-        // A script whose interpreter does not exist is reported in the same way.
+        // A script with a missing interpreter is reported in the same way.
         io::ErrorKind::NotFound if fs::exists(&path).unwrap_or(false) => {
             format!("the program {shown} needs an interpreter that does not exist; correct its first line")
         }

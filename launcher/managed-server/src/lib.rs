@@ -5,7 +5,7 @@
 //! below it, so a server cannot lose a process by `setsid` and a second fork. Each process also inherits a mark in its environment. [`sweep`] uses
 //! the mark to find the processes of a server if its keeper was killed.
 //!
-//! In a cluster an engine has a container of its own, whose first process is the [`wrapper`].
+//! In a cluster an engine has its own container. The first process of that container is the [`wrapper`].
 //!
 //! [`Server`] is the launcher's side, [`keep`] is the keeper's side. [`state`] has the files by which commands find servers that outlive their
 //! launcher.

@@ -43,9 +43,9 @@ pub(crate) enum Stream {
 /// A line that is not complete yet.
 #[derive(Default)]
 struct Open {
-    /// Its bytes so far, up to the bound.
+    /// The bytes of the line so far, up to the bound.
     line: Vec<u8>,
-    /// Its bytes beyond the bound.
+    /// Number of bytes of the line beyond the bound.
     left_out: u64,
 }
 

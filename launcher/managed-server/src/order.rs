@@ -14,7 +14,7 @@ pub struct Order {
     pub name: String,
     /// Servers with the same description have the same key.
     pub key: String,
-    /// Its replicas.
+    /// The replicas to start.
     pub replicas: Vec<ReplicaOrder>,
     /// The folder that gets `<replica>.log`; it exists.
     pub log_folder: PathBuf,
@@ -69,13 +69,13 @@ pub(crate) enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Started {
-    /// Its process, and its process group.
+    /// The process of the replica, and its process group.
     pub pid: i32,
     /// When it was started.
     pub at: Timestamp,
     /// The port on which it listens.
     pub port: u16,
-    /// Its log.
+    /// The log of the replica.
     pub log: PathBuf,
 }
 
@@ -126,9 +126,9 @@ fn signal_name(number: i32) -> Option<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exited {
-    /// Its index, from 0.
+    /// The index of the replica, from 0.
     pub replica: usize,
-    /// Its process.
+    /// The process of the replica.
     pub pid: i32,
     /// How it ended.
     pub exit: Exit,
@@ -210,13 +210,13 @@ pub struct Ended {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaEnd {
-    /// Its process.
+    /// The process of the replica.
     pub pid: i32,
     /// How it ended.
     pub exit: Exit,
     /// When the keeper noticed the end.
     pub at: Timestamp,
-    /// Its log.
+    /// The log of the replica.
     pub log: LogEnd,
 }
 

@@ -49,7 +49,7 @@ pub struct State {
 }
 
 impl State {
-    /// The state of a server whose keeper is this process.
+    /// The state of a server with this process as keeper.
     pub(crate) fn of_keeper(name: &str, key: &str, grace_ms: u64) -> State {
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
         State {

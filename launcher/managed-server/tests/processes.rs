@@ -65,7 +65,7 @@ fn program() -> PathBuf {
     tests.ancestors().nth(2).unwrap().join("examples/keeper")
 }
 
-/// The processes whose environment has the mark of a server.
+/// The processes with the mark of a server in their environment.
 fn marked(name: &str) -> Vec<String> {
     let wanted = format!("{}={name}", managed_server::MARK);
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|it| it.path());

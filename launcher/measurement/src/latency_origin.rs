@@ -25,7 +25,7 @@ impl LatencyOrigin {
         }
     }
 
-    /// Its name in labels and tables.
+    /// The name of the origin in labels and tables.
     pub fn name(self) -> &'static str {
         match self {
             LatencyOrigin::Scheduled => "scheduled",

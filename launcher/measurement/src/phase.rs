@@ -1,4 +1,4 @@
-//! Phases: stages whose queries are drawn before the load begins, and the reasons why they end. Pure.
+//! Phases: stages with queries that are drawn before the load begins, and the reasons why phases end. Pure.
 
 use std::{fmt::Debug, time::Duration};
 

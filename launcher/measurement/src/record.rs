@@ -31,7 +31,7 @@ pub enum RequestOutcome {
     ConnectError,
     /// In flight, or not yet sent, when the run was stopped.
     Cancelled,
-    /// Its client disconnected, as the profile requires for some requests.
+    /// The client disconnected, as the profile requires for some requests.
     Abandoned,
     /// In flight, or not yet sent, when its stage or its window ended according to the profile.
     Incomplete,
@@ -250,7 +250,7 @@ pub struct RequestRecord {
     pub number: u64,
     /// Index of its traffic class in the workload; `None` if there are none.
     pub class: Option<ListIndex>,
-    /// Its position in its session; `None` if it belongs to no session.
+    /// The position of the request in its session; `None` if it belongs to no session.
     pub turn: Option<Turn>,
     /// Index of the server that was chosen for it, before a connection was opened; `None` if there is only one server, or none was chosen.
     pub replica: Option<ListIndex>,

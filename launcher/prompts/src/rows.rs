@@ -16,7 +16,7 @@ pub struct Rows {
 /// A prompt, or a part of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
-    /// Its end in the ids or the texts.
+    /// The end of the part in the ids or the texts.
     end: usize,
     /// The requested output length in tokens; 0: the row does not specify it.
     output: u32,

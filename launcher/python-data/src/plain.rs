@@ -26,8 +26,8 @@ impl<'a> Pickle<'a> {
     /// or a list of values. Data without column names is in the column `values`.
     ///
     /// # Errors
-    /// It holds none, or one that is not written as pandas and numpy write it; a cell holds no value; a value is nested deeper than 100 levels
-    /// or holds itself; the file uses its parts again and again.
+    /// The pickle contains no table, or a table that pandas and numpy do not write; a cell contains no value; a value is nested deeper than 100
+    /// levels or contains itself; the file reuses its parts too often.
     pub fn table(&self) -> Result<Table<'_>, Problem> {
         let root = self.root;
         if let Some(table) = self.frame(root)? {

@@ -1,4 +1,4 @@
-//! The report of an earlier run that objectives are compared with.
+//! The report of an earlier run to compare objectives with.
 
 use document::{ReadError, ReportDocument};
 

@@ -147,7 +147,7 @@ fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
     Profile { config_map_ref: Some(KeyRef { name, key: "profile.yaml".into() }), ..profile }
 }
 
-/// How to recognize a template of Tera, and one of llm-d-benchmark.
+/// How to recognize a template of Tera, and a template of llm-d-benchmark.
 const SIGNS: [&str; 4] = ["{{", "{%", "{#", "REPLACE_ENV_"];
 
 /// A template that renders to `text`: the text itself, unless it contains template syntax. `None`: there is no such template.

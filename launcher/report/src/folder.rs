@@ -1,7 +1,7 @@
 //! [I/O] The results folder: built under `<name>.partial`, and renamed to `<name>` when it is complete.
 //!
-//! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees a partial file. A killed launcher
-//! leaves a folder with a name that ends in `.partial`. It contains the files that were complete by then, and one that explains the folder.
+//! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees a partial file. A killed launcher leaves
+//! a folder with a name that ends in `.partial`. It contains the files that were complete by then, and a file that explains the folder.
 
 use files::{Written, write_whole};
 use std::{
@@ -118,9 +118,9 @@ pub struct Folder {
 pub struct Stored {
     /// The path of the folder.
     pub path: PathBuf,
-    /// Its name below the root, such as `chat/a1`.
+    /// The name of the folder below the root, such as `chat/a1`.
     pub name: String,
-    /// Its files, in the order in which they were written.
+    /// The files of the folder, in the order in which they were written.
     pub artifacts: Vec<ArtifactRef>,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Endpoint {
     pub(super) source: usize,
     pub(super) address: Option<SocketAddr>,
     pub(super) caller: Caller,
-    /// Its index in the store.
+    /// The index of the endpoint in the store.
     pub(super) index: usize,
     /// A scrape is in flight.
     pub(super) busy: bool,
@@ -25,7 +25,7 @@ pub(super) struct Endpoint {
     pub(super) gone: bool,
     /// The address was a guess, and has no metrics.
     pub(super) has_none: bool,
-    /// Its server is scraped at an address of the other family.
+    /// The server of this endpoint is scraped at an address of the other family.
     pub(super) is_other_family: bool,
     /// When the next scrape begins, on the worker's clock.
     pub(super) due: Duration,

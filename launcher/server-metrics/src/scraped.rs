@@ -16,7 +16,7 @@ pub struct Address {
     pub url: String,
     /// The resolved address; `None`: the URL contains an address, not a name.
     pub address: Option<SocketAddr>,
-    /// Its index in the store.
+    /// The index of the address in the store.
     pub index: usize,
     pub engine: Option<MetricsKind>,
     pub identity: Identity,
@@ -35,7 +35,7 @@ pub struct Address {
 pub struct Scraped {
     pub store: Store,
     pub addresses: Vec<Address>,
-    /// Sources whose name has no address, with the reason.
+    /// Sources with a name that has no address, and the reason.
     pub unresolved: Vec<(String, String)>,
     /// Pairs of addresses that lead to the same server: the kept address, then its duplicate. The duplicate's samples are removed.
     pub twins: Vec<(String, String)>,

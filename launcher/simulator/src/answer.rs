@@ -28,9 +28,9 @@ pub enum AnswerForm {
     /// The text stands alone.
     #[default]
     Plain,
-    /// A JSON object whose only value is the text, where a request asks for structured output. It follows no schema.
+    /// A JSON object with the text as its only value, if a request requires structured output. It follows no schema.
     Json,
-    /// The arguments of a call of this tool, a JSON object whose only value is the text, where a request demands a call.
+    /// The arguments of a call of this tool, if a request demands a call: a JSON object with the text as its only value.
     ToolCall(Arc<str>),
 }
 

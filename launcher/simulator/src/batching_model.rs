@@ -18,8 +18,8 @@ use super::scheduler::{Scheduler, Sequence};
 use super::work::{Finish, Work};
 use clock::Clock;
 
-/// How far model time may lag behind the clock. Timers are late by about a millisecond, which the next step makes up for. A machine that was busy for
-/// longer slows the engine down, as it would slow a real engine down.
+/// Maximum lag of the model time behind the clock. Timers are late by about a millisecond; the next step compensates for it. A machine that was busy
+/// for longer slows the engine down, as it would slow a real engine down.
 const MAX_CATCH_UP: Duration = Duration::from_millis(2);
 
 /// Number of consecutive steps without length before the streams may send. Tokens due at the same time then leave in few writes, as from a busy
@@ -38,7 +38,7 @@ pub struct Progress {
 /// The state that the engine and a stream share for one request.
 #[derive(Debug)]
 struct Slot {
-    /// Tokens in the lower half, the finish in the upper one, so that both change at once.
+    /// Tokens in the lower half, the finish in the upper half, so that both change together.
     state: AtomicU64,
     /// Prompt tokens from the prefix cache. Written before the first token is reported.
     cached: AtomicU32,

@@ -37,7 +37,7 @@ pub struct CacheUse {
 }
 
 impl CacheUse {
-    /// For a prompt of `prompt_tokens`, of which `cached` were cached. `block_size` is 0 without a prefix cache.
+    /// For a prompt of `prompt_tokens`, including `cached` cached tokens. `block_size` is 0 without a prefix cache.
     pub fn new(prompt_tokens: u32, cached: u32, block_size: u32) -> Self {
         let full = prompt_tokens.checked_rem(block_size).map_or(0, |rest| prompt_tokens - rest);
         CacheUse { cached, created: full.saturating_sub(cached) }

@@ -7,7 +7,7 @@ use super::text::{Prompt, digest, mix};
 
 /// Width and height of a patch in pixels.
 const PATCH: u32 = 28;
-/// The most tokens of one image.
+/// Maximum number of tokens of one image.
 const MAX_TOKENS: u32 = 16_384;
 /// Assumed size of an image that has no size in its header, or that is behind a URL: 512 x 512 pixels.
 const UNKNOWN: (u32, u32) = (512, 512);

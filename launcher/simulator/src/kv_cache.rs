@@ -56,7 +56,7 @@ pub(crate) struct KvCache {
 }
 
 impl KvCache {
-    /// An empty cache of `blocks` blocks, one of which is reserved as in vLLM.
+    /// An empty cache of `blocks` blocks, including one reserved block as in vLLM.
     pub(crate) fn new(block_size: u32, blocks: u32, caching: bool) -> Self {
         KvCache {
             block_size,

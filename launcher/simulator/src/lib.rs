@@ -1,10 +1,9 @@
-//! A simulated vLLM: an OpenAI server whose answers take the time that an engine with batching would take.
+//! A simulated vLLM: an OpenAI server that answers at the speed of an engine with batching.
 //!
-//! request (validation) -> engine (scheduler and latency in simulated steps) -> stream (chunks). The wire is that of
-//! vLLM 0.32: status codes, error bodies, chunk shapes and metrics. It serves to try everything without a GPU, to test
-//! the launcher against times that can be computed by hand, and, with the instant preset, to measure the launcher
-//! itself. Token ids, where they are asked for, are made up from the words: there is no tokenizer. Deliberately absent so
-//! far: LoRA, tools, structured outputs, log probabilities of prompts; `refusals` answers to them as vLLM would.
+//! request (validation) -> engine (scheduler and latency in simulated steps) -> stream (chunks). The protocol equals vLLM 0.32's: status codes, error
+//! bodies, chunk shapes and metrics. It serves to try everything without a GPU, to test the launcher against times that can be computed by hand, and,
+//! with the instant preset, to measure the launcher itself. Requested token ids are derived from the words: there is no tokenizer. Deliberately
+//! absent so far: LoRA, tools, structured outputs, log probabilities of prompts; `refusals` answers to them as vLLM would.
 
 pub mod answer;
 pub mod api;

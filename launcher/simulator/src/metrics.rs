@@ -1,6 +1,6 @@
 //! The metrics of the simulated engine, with vLLM's names, labels, buckets and identities, as Prometheus text.
 //!
-//! They are computed from simulated times, not from the clock. A request whose client leaves counts its tokens, TTFT and ITL so far, but not in the
+//! They are computed from simulated times, not from the clock. If a client leaves, its request counts its tokens, TTFT and ITL so far, but not in the
 //! metrics that are counted at the end of a request. Features that the simulator lacks, such as LoRA or a cache on another server, count 0. Metrics
 //! that vLLM only has with a special flag are absent, and so are the metrics of its web layer.
 

@@ -42,7 +42,7 @@ impl RequestPrompt {
         self
     }
 
-    /// Its length.
+    /// The length of the prompt.
     pub fn length(&self) -> PromptLength {
         PromptLength { tokens: self.prompt.tokens, is_text: self.is_text }
     }

@@ -29,7 +29,7 @@ const MAX_CONNECTIONS: u32 = 32_768;
 /// The maximum length of a request's head, and of the answer bytes that a connection buffers.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The longest head of a request, and what a connection buffers of an answer.
+/// Maximum size of a request's head, and of an answer's buffer per connection.
 const CONNECTION_BUFFER: usize = 64 << 10;
 
 /// The pause after a connection that could not be accepted.

@@ -21,7 +21,7 @@ const TEXT_IDS: u64 = 128_000;
 /// The properties of a prompt that the simulation needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// Its length in tokens.
+    /// The length of the prompt in tokens.
     pub tokens: u32,
     /// Digests of its tokens.
     pub blocks: BlockHashes,
@@ -29,7 +29,7 @@ pub struct Prompt {
     pub ids: Option<Vec<u32>>,
     /// The number of texts that it contains.
     texts: u64,
-    /// Whether its last text asks for one of four choices: it ends with `Answer:`, as MMLU's questions do.
+    /// Whether the last text requests one of four choices: it ends with `Answer:`, as MMLU's questions do.
     pub asks_for_letter: bool,
 }
 
@@ -175,7 +175,7 @@ pub fn natural_length(seed: u64, mean: u32) -> u32 {
 const LETTER_MARK: u64 = 0xa5bc << 48;
 const MARK_BITS: u64 = 0xffff << 48;
 
-/// The seed of an answer: marked if, and only if, the prompt asks for one of four choices.
+/// The seed of an answer: marked if, and only if, the prompt requests one of four choices.
 pub fn answer_seed(seed: u64, asks_for_letter: bool) -> u64 {
     match (asks_for_letter, begins_with_letter(seed)) {
         (true, _) => seed & !MARK_BITS | LETTER_MARK,

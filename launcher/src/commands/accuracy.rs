@@ -31,12 +31,12 @@ const LOG: &str = "mlperf_log_accuracy.json";
 
 #[derive(Args)]
 pub(crate) struct AccuracyArgs {
-    /// The accuracy log, or a folder that has it or whose folder Accuracy has it
+    /// The accuracy log, or a folder that contains it directly or in its subfolder Accuracy
     path: PathBuf,
     /// The benchmark as MLPerf names it, such as llama3.1-8b or llama2-70b-99.9
     #[arg(long, value_name = "NAME", value_parser = benchmark)]
     benchmark: Named,
-    /// The data set of the run as JSON: an array of objects, or an object a line
+    /// The data set of the run as JSON: an array of objects, or one object per line
     #[arg(long, value_name = "FILE")]
     data_set: PathBuf,
     /// The folder of the model's tokenizer, with tokenizer.json and tokenizer_config.json
@@ -48,7 +48,7 @@ pub(crate) struct AccuracyArgs {
     /// The type of the token ids in the log: int32, int64 or float
     #[arg(long, value_name = "TYPE", default_value = "int32", value_parser = element)]
     elements: Element,
-    /// Ask for 99.9 % of the reference in place of 99 %; a benchmark whose name ends in -99.9 does so by itself
+    /// Require 99.9 % of the reference in place of 99 %; the default for benchmark names that end in -99.9
     #[arg(long)]
     high_accuracy: bool,
     /// Write accuracy.txt, rouge.json and accuracy_samples.jsonl into this folder [default: beside the log]

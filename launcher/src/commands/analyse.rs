@@ -22,17 +22,17 @@ pub(crate) struct AnalyseArgs {
     path: PathBuf,
     #[command(flatten)]
     input: InputArgs,
-    /// Leave the first requests of each stage out of the figures, in place of its own warm-up: a length of time such as 30s, a number of
+    /// Leave the first requests of each stage out of the figures, in place of the stage's own warm-up: a length of time such as 30s, a number of
     /// requests, or 0 for none. Needs measurement.bin beside report.json
     #[arg(long, value_name = "TIME|COUNT", value_parser = GivenMargin::parse)]
     warm_up: Option<GivenMargin>,
-    /// Leave the last requests of each stage out of the figures, in place of its own cool-down
+    /// Leave the last requests of each stage out of the figures, in place of the stage's own cool-down
     #[arg(long, value_name = "TIME|COUNT", value_parser = GivenMargin::parse)]
     cool_down: Option<GivenMargin>,
-    /// The earlier run that objectives are compared with: its results folder or its report.json
+    /// The earlier run to compare objectives with: its results folder or its report.json
     #[arg(long, value_name = "PATH")]
     baseline: Option<PathBuf>,
-    /// Write the report files into this new folder [default: the name of the results folder with -analysed behind it]
+    /// Write the report files into this new folder [default: the name of the results folder, followed by -analysed]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Exit with 1 if an objective is missed, and with 2 if the run is not valid or an objective cannot be decided

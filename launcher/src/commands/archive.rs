@@ -18,10 +18,10 @@ pub(crate) struct ArchiveArgs {
     /// The results folder of a finished run
     #[arg(required_unless_present = "hold")]
     folder: Option<PathBuf>,
-    /// Send only this file of it; may be given several times
+    /// Send only this file of the folder; may be given several times
     #[arg(long, value_name = "NAME", requires = "folder")]
     file: Vec<String>,
-    /// Do nothing for this long: keeps the container running in which `kubectl benchwright results` calls this command
+    /// Wait for this time, and do nothing else: keeps a container running, so that `kubectl benchwright results` can call this command in it
     #[arg(long, value_name = "TIME", conflicts_with = "folder")]
     hold: Option<Span>,
 }

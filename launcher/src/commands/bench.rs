@@ -18,16 +18,16 @@ pub(crate) struct BenchArgs {
     /// has the capacity; 1: it does not, or lateness could not be judged
     #[arg(long = "for", value_name = "FILE")]
     run: PathBuf,
-    /// Use this profile file in place of the profile that the BenchmarkRun names
+    /// Use this profile file in place of the BenchmarkRun's profile
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
     /// Set a value in the rendered profile, such as load.stages.0.rate=5; may be given several times
     #[arg(short = 'o', long = "override", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
-    /// The time between two tokens that you expect of the server
+    /// The expected time between two tokens of the server
     #[arg(long, value_name = "DURATION", default_value = "5ms")]
     itl: Span,
-    /// The time to the first token that you expect of the server
+    /// The server's expected time to the first token
     #[arg(long, value_name = "DURATION", default_value = "50ms")]
     ttft: Span,
 }

@@ -23,7 +23,7 @@ const GPT_OSS_PERFORMANCE: u64 = 6396;
 pub(crate) struct DatasetArgs {
     /// JSON, JSON Lines, CSV, Parquet, text, a pickle of pandas, npy or npz, also compressed; or a folder of padded arrays
     file: PathBuf,
-    /// The model's tokenizer.json, or the folder that holds it: lengths of texts are in its tokens, and not in words
+    /// The model's tokenizer.json, or its folder: text lengths are then counted in tokens, not in words
     #[arg(long, value_name = "FILE")]
     tokenizer: Option<PathBuf>,
     /// Print the description as JSON

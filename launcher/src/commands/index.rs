@@ -8,7 +8,7 @@ use report::index;
 
 #[derive(Args)]
 pub(crate) struct IndexArgs {
-    /// The folder that holds the results folders
+    /// The folder that contains the results folders
     #[arg(default_value = "results")]
     root: PathBuf,
 }

@@ -16,7 +16,7 @@ pub(crate) struct InputArgs {
     /// The profile: a file in the format of any harness, or the name of a profile that ships (see `benchwright profiles`)
     #[arg(short = 'w', long, value_name = "FILE|NAME")]
     profile: Option<String>,
-    /// The harness whose format the profile has [default: that of the BenchmarkRun, or the one that the file looks like]
+    /// The harness that defines the profile's format [default: the BenchmarkRun's harness, or detected from the file]
     #[arg(short = 'l', long, value_name = "HARNESS", value_parser = harnesses())]
     harness: Option<String>,
     /// The base URL of the target, without /v1, in place of a BenchmarkRun file
@@ -25,7 +25,7 @@ pub(crate) struct InputArgs {
     /// The embedded simulator as the target, in place of a BenchmarkRun file
     #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "gpu", conflicts_with = "url")]
     simulator: Option<PresetArg>,
-    /// The model that requests name [default: the one that the target serves]
+    /// The model name in requests [default: the model that the target serves]
     #[arg(short, long, value_name = "NAME")]
     model: Option<String>,
     /// Set values in the rendered profile, such as load.stages.0.rate=5 or min=20,total_count=200; may be given several times
@@ -34,8 +34,8 @@ pub(crate) struct InputArgs {
     /// Set a variable of the profile's template, such as isl=512; may be given several times
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     variables: Vec<String>,
-    /// Draw everything random from this seed, such as arrivals and lengths, in place of spec.seed [default: another one for each run,
-    /// which the report names]
+    /// Draw everything random from this seed, such as arrivals and lengths, in place of spec.seed [default: a new seed for each
+    /// run; the report contains it]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     seed: Option<u64>,
     /// Refuse a profile with a key that would be ignored or changed

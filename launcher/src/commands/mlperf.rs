@@ -36,7 +36,7 @@ pub(crate) struct MlperfArgs {
     /// The round of MLPerf Inference, such as 5.1 [default: the newest]
     #[arg(long, value_name = "ROUND")]
     version: Option<String>,
-    /// The benchmark of the category: Llama 3.1 8B for datacenter, and the one of 5,000 samples for edge
+    /// The benchmark of the category: Llama 3.1 8B for datacenter, and its variant with 5,000 samples for edge
     #[arg(long, value_enum, ignore_case = true, default_value_t = Category::Datacenter)]
     category: Category,
     /// How samples are issued
@@ -57,14 +57,14 @@ pub(crate) struct MlperfArgs {
     /// Send texts as chats
     #[arg(long)]
     chat: bool,
-    /// The number of samples, or auto for all of the benchmark. A smaller number runs a smoke test of about so many samples, which is not a
-    /// valid MLPerf result [default: auto]
+    /// The number of samples, or auto for all samples of the benchmark. A smaller number runs a smoke test with about that many samples; its
+    /// result is not valid for MLPerf [default: auto]
     #[arg(long, value_name = "N")]
     total_sample_count: Option<String>,
     /// Samples in one request, in Offline [default: 1]
     #[arg(long, value_name = "N")]
     batch_size: Option<u32>,
-    /// The most tokens of an answer [default: those of the benchmark]
+    /// Maximum tokens of an answer [default: the benchmark's maximum]
     #[arg(long, value_name = "TOKENS")]
     max_new_tokens: Option<u32>,
     /// Queries per second in Server, auto (0.8 of the last Offline run, or a search), or search [default: auto]
@@ -79,13 +79,13 @@ pub(crate) struct MlperfArgs {
     /// Minimum duration of a performance test, in milliseconds [default: the round's minimum, or 0 in a smoke test]
     #[arg(long, value_name = "MS")]
     min_duration: Option<u64>,
-    /// Requests under way at once in Offline and Server
+    /// Maximum concurrent requests in Offline and Server
     #[arg(long, value_name = "N")]
     max_concurrency: Option<u32>,
     /// A user.conf of LoadGen
     #[arg(long, value_name = "FILE")]
     user_conf: Option<PathBuf>,
-    /// Ask for 99.9 % of the reference's accuracy in place of 99 %
+    /// Require 99.9 % of the reference's accuracy in place of 99 %
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "0")]
     high_accuracy: Switch,
     /// The model's tokenizer.json or its folder, for the mode accuracy

@@ -20,13 +20,13 @@ pub(crate) struct MmluArgs {
     /// MMLU_DATA, or mmlu]
     #[arg(long, alias = "dataset", value_name = "PATH")]
     data: Option<PathBuf>,
-    /// How many questions are asked, evenly over the subjects [default: all]
+    /// Number of questions to ask, evenly over the subjects [default: all]
     #[arg(long, value_name = "N")]
     total_limit: Option<u64>,
     /// Examples before each question
     #[arg(long, value_name = "N", default_value_t = 5)]
     shots: u32,
-    /// Requests under way at once
+    /// Maximum concurrent requests
     #[arg(long, value_name = "N", default_value_t = 16)]
     concurrency: u32,
     /// 1: also write samples.csv, by_subject_detail.json and by_domain_detail.json

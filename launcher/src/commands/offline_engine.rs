@@ -24,7 +24,7 @@ pub(crate) enum CommandError {
     Runtime(io::Error),
 }
 
-/// The arguments of `benchwright offline-engine`: its own come before the model, and those of vLLM after it.
+/// The arguments of `benchwright offline-engine`: its own come before the model, and vLLM's arguments after it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OfflineEngineArgs {
     /// The address to listen on.
@@ -42,7 +42,7 @@ pub(crate) struct OfflineEngineArgs {
     /// The model: its name on a hub, or its path.
     model: String,
 
-    /// Further arguments, as `vllm serve` takes them, such as --max-model-len 4096. Of --served-model-name the first name counts.
+    /// Further arguments, as `vllm serve` takes them, such as --max-model-len 4096. If --served-model-name has several names, the first counts.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -12,7 +12,7 @@ use report::{PAGE_FILE_NAME, report_file};
 pub(crate) struct PageArgs {
     /// A results folder, such as results/latest, or a report.json
     path: PathBuf,
-    /// Write the page to this file; without it to report.html beside report.json
+    /// Write the page to this file [default: report.html beside report.json]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -13,12 +13,12 @@ use report::{
 #[derive(Args)]
 #[command(group = ArgGroup::new("limit").required(true).multiple(true).args(["keep_runs", "keep_days"]))]
 pub(crate) struct PruneArgs {
-    /// The folder that holds the results folders
+    /// The folder that contains the results folders
     root: PathBuf,
-    /// Keep so many finished folders, the newest
+    /// Keep this number of finished folders, the newest ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep_runs: Option<u32>,
-    /// Keep the folders of so many days
+    /// Keep the folders of this number of days
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
     keep_days: Option<u32>,
     /// Print what would be deleted, and delete nothing
@@ -29,7 +29,7 @@ pub(crate) struct PruneArgs {
 pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<u8> {
     let root = args.root.display();
     let limits = Limits { keep_runs: args.keep_runs, keep_days: args.keep_days };
-    // The target of the link is the run that people look at.
+    // The link `latest` points to the run that people read.
     let latest = fs::read_link(args.root.join("latest")).ok();
     let latest = latest.as_ref().and_then(|it| it.file_name()?.to_str());
     let spared: Vec<&str> = latest.into_iter().collect();

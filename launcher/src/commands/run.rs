@@ -15,10 +15,10 @@ use super::input_args::InputArgs;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// The folder that holds run.yaml, spec.yaml and profile.yaml as the operator writes them; for tests
+    /// The folder that contains run.yaml, spec.yaml and profile.yaml as the operator writes them; for tests
     #[arg(long, value_name = "DIR", hide = true, conflicts_with_all = ["file", "url", "simulator", "profile"])]
     mounted: Option<PathBuf>,
-    /// The folder in which each run makes a folder of its own [default: results, in a pod /results]
+    /// Each run creates its own folder in this folder [default: results, in a pod /results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
     /// Write no results folder
@@ -30,7 +30,7 @@ pub(crate) struct RunArgs {
     /// Number of threads that issue the load [default: one for each core, at most 8; one fewer with an embedded simulator]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Tell a pipeline the outcome by the exit code: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled
+    /// Return the outcome as exit code, for a pipeline: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled
     #[arg(long)]
     gate: bool,
     /// Compare the objectives of spec.slo with an earlier run: its report.json, or its results folder
@@ -49,7 +49,7 @@ pub(crate) struct RunArgs {
     /// place of spec.repeat
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPEATS)))]
     repeat: Option<u32>,
-    /// Print progress as lines, and not as a bar
+    /// Print progress as lines in place of a bar
     #[arg(long)]
     plain: bool,
 }

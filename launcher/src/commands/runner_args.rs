@@ -44,19 +44,19 @@ pub(super) struct TargetArgs {
     /// The engine that is started
     #[arg(long, value_enum, default_value_t = Backend::Vllm)]
     backend: Backend,
-    /// A YAML file with the fields of spec.target.server, for the server that is started. Flags win over it
+    /// A YAML file with the fields of spec.target.server, for the server that is started. Flags override the file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "simulator"])]
     server_config: Option<PathBuf>,
-    /// The type of the weights of a vLLM that is started
+    /// The data type of weights, for a vLLM that is started
     #[arg(long, value_enum)]
     precision: Option<Precision>,
-    /// GPUs over which a vLLM that is started spreads the model: a number, or auto, all of them
+    /// Number of GPUs for the model, for a vLLM that is started; auto: all GPUs
     #[arg(long, value_name = "N")]
     tensor_parallel_size: Option<String>,
-    /// The most tokens of prompt and answer together of a vLLM that is started
+    /// Maximum tokens of prompt and answer together, for a vLLM that is started
     #[arg(long, value_name = "TOKENS")]
     max_model_len: Option<u32>,
-    /// The share of a GPU's memory that a vLLM that is started may take
+    /// Maximum share of a GPU's memory, for a vLLM that is started
     #[arg(long, value_name = "SHARE")]
     gpu_memory_utilization: Option<f64>,
 }
@@ -168,13 +168,13 @@ fn server_file(file: &Path) -> anyhow::Result<Value> {
 /// Where the results go, and what becomes of the run.
 #[derive(Args)]
 pub(super) struct RunArgs {
-    /// The folder in which each run has a folder of its own
+    /// Each run creates its own folder in this folder
     #[arg(long, aliases = ["results-dir", "output-dir"], value_name = "DIR", default_value = RESULTS)]
     pub(super) results: PathBuf,
     /// Print the BenchmarkRun, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Tell a pipeline the outcome by the exit code, as `benchwright run --gate` does
+    /// Return the outcome as exit code, for a pipeline, as `benchwright run --gate` does
     #[arg(long)]
     gate: bool,
 }
@@ -228,7 +228,7 @@ impl RunArgs {
     }
 }
 
-/// Tells the user about a flag.
+/// Prints a notice about a flag.
 pub(super) fn say(what: impl std::fmt::Display) {
     console::say(format_args!("benchwright: {what}"));
 }

@@ -13,18 +13,18 @@ pub(crate) struct ServerArgs {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Start the server of a BenchmarkRun file, wait until it is ready, and leave it running; runs with lifecycle Reuse find it
+    /// Start the server of a BenchmarkRun file, wait until it is ready, and leave it running; runs with lifecycle Reuse use it
     Start {
         /// The BenchmarkRun file with spec.target.server
         #[arg(short, long, value_name = "FILE")]
         file: PathBuf,
     },
-    /// End a server, and say what was left of it: that of a file, one by its name, or all
+    /// End servers, and report what is left of them: the server of a file, one by name, or all
     Stop {
-        /// The BenchmarkRun file that it was started from; a file that was changed since has another server
+        /// The BenchmarkRun file that started the server; a file that was changed since then belongs to another server
         #[arg(short, long, value_name = "FILE")]
         file: Option<PathBuf>,
-        /// The name, as `benchwright server status` lists it
+        /// The server's name, as `benchwright server status` lists it
         #[arg(value_name = "NAME", conflicts_with = "file")]
         name: Option<String>,
         /// End all servers of this user except those that a run started for itself
@@ -34,9 +34,9 @@ enum Action {
         #[arg(long, requires = "all")]
         force: bool,
     },
-    /// List the servers of this user; exit status 1 where there is none
+    /// List the servers of this user; exit status 1 if there is none
     Status {
-        /// Only that of this BenchmarkRun file
+        /// List only the server of this BenchmarkRun file
         #[arg(short, long, value_name = "FILE")]
         file: Option<PathBuf>,
     },

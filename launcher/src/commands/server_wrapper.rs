@@ -18,10 +18,10 @@ pub(crate) struct WrapperArgs {
     /// The folder of the traces that a profiler writes
     #[arg(long, value_name = "FOLDER")]
     traces: Option<PathBuf>,
-    /// Ask the server on this port of its own whether it is ready
+    /// Probe the server on its own port, given here, until it is ready
     #[arg(long, value_name = "PORT", requires = "ready_path")]
     ready_port: Option<u16>,
-    /// The path that it answers with 200 when it is
+    /// The path that the server answers with 200 when it is ready
     #[arg(long, value_name = "PATH", requires = "ready_port")]
     ready_path: Option<String>,
     /// The server: its program and arguments
@@ -31,7 +31,7 @@ pub(crate) struct WrapperArgs {
 
 #[derive(Args)]
 pub(crate) struct InstallArgs {
-    /// Where the copy goes, in a folder that exists
+    /// The path of the copy, in a folder that exists
     path: PathBuf,
 }
 

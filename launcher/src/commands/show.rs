@@ -13,7 +13,7 @@ use launcher::console;
 pub(crate) struct ShowArgs {
     /// A results folder, such as results/latest
     folder: PathBuf,
-    /// The file to print [default: report.md, of several runs of a load repeats.md]
+    /// The file to print [default: report.md, or repeats.md for several runs of a load]
     #[arg(long, value_name = "NAME")]
     file: Option<PathBuf>,
 }

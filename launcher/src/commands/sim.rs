@@ -50,10 +50,10 @@ pub(crate) enum SimError {
 enum StartupLogArg {
     /// No log of the start.
     None,
-    /// Those of vLLM 0.16.
+    /// The texts of vLLM 0.16.
     #[value(name = "vllm-0.16")]
     Vllm016,
-    /// Those of vLLM 0.32.
+    /// The texts of vLLM 0.32.
     #[default]
     #[value(name = "vllm-0.32")]
     Vllm032,
@@ -82,7 +82,7 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     model: Option<String>,
 
-    /// The names of LoRA adapters, which are served as further models; may be given several times.
+    /// Names of LoRA adapters, served as further models; may be given several times.
     #[arg(long = "lora-module", value_name = "NAME")]
     lora_modules: Vec<String>,
 
@@ -102,15 +102,15 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     jitter: Option<f64>,
 
-    /// The largest number of sequences in a batch.
+    /// Maximum number of sequences in a batch.
     #[arg(long)]
     max_num_seqs: Option<u32>,
 
-    /// The largest number of tokens that one step computes.
+    /// Maximum number of tokens that one step computes.
     #[arg(long)]
     max_num_batched_tokens: Option<u32>,
 
-    /// The largest number of tokens of prompt and answer together.
+    /// Maximum number of tokens of prompt and answer together.
     #[arg(long)]
     max_model_len: Option<u32>,
 
@@ -118,7 +118,7 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     block_size: Option<u32>,
 
-    /// Number of blocks in the KV cache, one of which is reserved.
+    /// Number of blocks in the KV cache, including one reserved block.
     #[arg(long, value_name = "BLOCKS")]
     num_gpu_blocks_override: Option<u32>,
 
@@ -159,15 +159,15 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode")]
     sleep_time: Option<Span>,
 
-    /// How long it takes to wake up. After a sleep of level 2 the weights are loaded again, which takes --load-time.
+    /// How long it takes to wake up. After a sleep of level 2 the weights are loaded again; this takes --load-time.
     #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode")]
     wake_up_time: Option<Span>,
 
-    /// The texts in which the log on stderr tells the start. VLLM_LOGGING_LEVEL=DEBUG adds the lines of that level.
+    /// The vLLM release that the start log on stderr imitates. VLLM_LOGGING_LEVEL=DEBUG adds the lines of level DEBUG.
     #[arg(long, value_enum, value_name = "RELEASE", default_value_t)]
     startup_log: StartupLogArg,
 
-    /// The folder for the traces of `/start_profile` and `/stop_profile`. Without it these paths are not there, as in vLLM.
+    /// The folder for the traces of `/start_profile` and `/stop_profile`. Without it these paths do not exist, as in vLLM.
     #[arg(long, value_name = "DIR")]
     profiler_dir: Option<PathBuf>,
 

@@ -24,8 +24,8 @@ const SCALE: f64 = 2.0;
 
 #[derive(Args)]
 pub(crate) struct StartupArgs {
-    /// Logs of servers; the name of a file is that of its column. With NAME=FILE, logs of one name are starts of one kind, such as cold and
-    /// warm: they have one column, with means
+    /// Logs of servers. Each file name becomes the name of a column. With NAME=FILE, logs with the same name are starts of one kind, such as
+    /// cold or warm: they share one column, with means
     #[arg(value_name = "[NAME=]FILE", required = true)]
     logs: Vec<String>,
     /// What is printed
@@ -34,10 +34,10 @@ pub(crate) struct StartupArgs {
     /// Write startup.json, startup.md, result.yaml and the picture startup.svg and .png into this folder as well
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// The time zone of the server, such as UTC or Europe/Vienna: its log does not name it [default: that of this machine]
+    /// The time zone of the server, such as UTC or Europe/Vienna: the log does not name it [default: this machine's time zone]
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     time_zone: Option<TimeZone>,
-    /// When the log ended, such as 2026-11-21T02:10:00Z: its lines have no year [default: when its file was last written]
+    /// When the log ended, such as 2026-11-21T02:10:00Z: log lines have no year [default: when the file was last written]
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<Timestamp>,
 }

@@ -52,13 +52,13 @@ struct BuildArgs {
     /// The round of MLPerf Inference: v6.1, v6.0 or v5.1
     #[arg(long, value_name = "ROUND", default_value = "v6.1", value_parser = round)]
     round: Round,
-    /// The benchmark, where the logs do not name it: llama3.1-8b, for example, or llama2-70b-99 in place of llama2-70b-99.9
+    /// The benchmark, if the logs do not name it: llama3.1-8b, for example, or llama2-70b-99 in place of llama2-70b-99.9
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
-    /// The output of the evaluation script; with several scenarios write SCENARIO= or BENCHMARK/SCENARIO= before it
+    /// The output of the evaluation script; with several scenarios write SCENARIO= or BENCHMARK/SCENARIO= before the file
     #[arg(long, value_name = "[SCENARIO=]FILE")]
     accuracy: Vec<ScenarioFile>,
-    /// A measurements.json for all scenarios, or for the scenario that is written before it
+    /// A measurements.json for all scenarios, or for the scenario that is written before the file
     #[arg(long, value_name = "[SCENARIO=]FILE")]
     measurements: Vec<ScenarioFile>,
     /// A text that describes how the weights were quantised, or states that they were not
@@ -67,13 +67,13 @@ struct BuildArgs {
     /// The id of the end-of-sequence token, where it differs from the benchmark's
     #[arg(long, value_name = "ID")]
     eos: Option<i64>,
-    /// The type in which the logs store token ids, for TEST06
+    /// The data type of token ids in the logs, for TEST06
     #[arg(long, value_enum, default_value_t = Elements::Int32)]
     elements: Elements,
     /// All runs measured one system, although their target URLs differ
     #[arg(long)]
     same_system: bool,
-    /// Write the tree even where something is missing or wrong, and mark it with INCOMPLETE.md
+    /// Write the tree even if something is missing or wrong, and mark it with INCOMPLETE.md
     #[arg(long)]
     incomplete: bool,
     /// Print the check of the tree as JSON
@@ -100,13 +100,13 @@ struct CheckArgs {
 struct Test06Args {
     /// The results folder of a run with audit TEST06, or a folder with its logs
     run: PathBuf,
-    /// The benchmark, where the logs do not name it
+    /// The benchmark, if the logs do not name it
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
     /// The id of the end-of-sequence token, where it differs from the benchmark's
     #[arg(long, value_name = "ID")]
     eos: Option<i64>,
-    /// The type in which the logs store token ids
+    /// The data type of token ids in the logs
     #[arg(long, value_enum, default_value_t = Elements::Int32)]
     elements: Elements,
 }

@@ -9,7 +9,7 @@ use super::input_args::InputArgs;
 pub(crate) struct SutArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// The largest number of requests in flight; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
+    /// Maximum number of requests in flight; further samples wait in order [default: the maxConcurrency of a loadgen profile, or 4096]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_in_flight: Option<u32>,
     /// Fail answers without a first token, for tests in which LoadGen judges the time to first token

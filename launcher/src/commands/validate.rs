@@ -16,19 +16,19 @@ pub(crate) struct ValidateArgs {
     /// Files of objects, as for kubectl apply, with any number of documents; - is standard input, such as the output of kustomize
     #[arg(required_unless_present = "more_files", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The same, as for `run` and kubectl
+    /// The same files, as for `run` and kubectl
     #[arg(short = 'f', long = "file", value_name = "FILE", id = "more_files")]
     more_files: Vec<PathBuf>,
     /// Refuse a profile with a key that would be ignored or changed
     #[arg(long)]
     strict: bool,
-    /// What the administrators allow, as for the operator: its policy file, or the values of the chart, which have it under `policy`
+    /// What the administrators allow: the operator's policy file, or the values of the chart, with the policy under `policy`
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The namespace of runs that name none [default: default]
+    /// The namespace of runs without a namespace [default: default]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// The operator's own image, which runs may name whatever the policy allows
+    /// The operator's own image: runs may always name it, whatever the policy allows
     #[arg(long, value_name = "IMAGE", requires = "policy")]
     launcher_image: Option<String>,
 }

@@ -37,7 +37,7 @@ pub enum RunSource {
 pub struct LocalOptions {
     /// A profile file, or the name of a shipped profile, in place of the run's profile.
     pub profile: Option<String>,
-    /// The harness whose format the profile has. `None`: the run names it, or the profile's text shows it.
+    /// The harness that defines the profile's format. `None`: the run names it, or the profile's text shows it.
     pub harness: Option<Harness>,
     /// Overrides in the form `path=value`, separated by commas. They apply after the BenchmarkRun's overrides.
     pub overrides: Vec<String>,

@@ -6,7 +6,7 @@ use crds::{AnyValue, any_value};
 
 use super::InputError;
 
-/// The overrides of a spec, replaced by those of the command line where both set the same key.
+/// The overrides of a spec. If the command line sets the same key, its value replaces the spec's value.
 ///
 /// # Errors
 /// An override of the command line has no equals sign.

@@ -10,7 +10,7 @@ use super::{InputError, user_files::read};
 pub(super) struct ProfileFile {
     pub(super) path: PathBuf,
     pub(super) text: String,
-    /// The harness whose format the text has, if the text shows it.
+    /// The harness that defines the format of the text, if the text shows it.
     pub(super) harness: Option<Harness>,
 }
 

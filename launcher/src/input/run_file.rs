@@ -187,7 +187,7 @@ impl RunFile {
         self.problems.iter().any(|it| fields.iter().any(|field| it.path.starts_with(field)))
     }
 
-    /// The identity of the run. A missing name, or one that cannot be generated, becomes a problem.
+    /// The identity of the run. A missing name, or a name that cannot be generated, becomes a problem.
     fn identity(&mut self, namespace: String) -> RunIdentity {
         let text = |key: &str| self.value["metadata"][key].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
         let mut name = text("name").unwrap_or_default();

@@ -47,7 +47,7 @@ pub struct Rules {
 pub struct CheckedRun {
     /// The file that holds it.
     pub file: PathBuf,
-    /// Its name, or its `generateName`; empty if it has neither.
+    /// The name of the run, or its `generateName`; empty if it has neither.
     pub name: String,
     /// Keys that would be ignored or changed, and what could not be checked.
     pub notices: Vec<Notice>,

@@ -38,7 +38,7 @@ pub struct RunOptions {
     pub termination_log: Option<PathBuf>,
     /// Print progress as lines, and not as a bar.
     pub plain: bool,
-    /// The commit that the binary was built from, for the report.
+    /// The commit of the binary, for the report.
     pub commit: &'static str,
 }
 

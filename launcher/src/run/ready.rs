@@ -108,9 +108,9 @@ pub(crate) struct Called {
     pub(crate) url: String,
     /// Resolves its addresses.
     pub(crate) resolver: Resolver,
-    /// Its address if several servers share the URL's host name; for messages.
+    /// The address of the server, if several servers share the URL's host name; for messages.
     pub(crate) address: Option<SocketAddr>,
-    /// Its log file, if the launcher started it.
+    /// The log file of the server, if the launcher started it.
     pub(crate) log: Option<PathBuf>,
 }
 

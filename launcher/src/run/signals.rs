@@ -1,5 +1,5 @@
-//! [I/O] Ends the load early: at a signal such as SIGTERM, or at the run's deadline. The load first drains and is then aborted. A
-//! second signal aborts it at once.
+//! [I/O] Ends the load early: at a signal such as SIGTERM, or at the run's deadline. The load first drains and is then aborted. A second signal
+//! aborts it immediately.
 
 use std::{
     fs,

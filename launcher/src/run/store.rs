@@ -50,7 +50,7 @@ impl Place {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{}-{time}", run.attempt_name())
         } else if options.in_pod() {
-            // The claim also contains the folders of other runs, whose launchers may run on other nodes.
+            // The claim also contains the folders of other runs, and their launchers may run on other nodes.
             let names: Vec<String> = earlier_attempts(run).map(|it| it.attempt_name()).collect();
             partial::sweep(&root, Leftovers::Named(&names));
             run.attempt_name()

@@ -40,7 +40,7 @@ struct State {
     measuring: AtomicBool,
     /// Everything is prepared, and the launcher waits for a person instead of issuing a load.
     waiting: AtomicBool,
-    /// The load that was issued last. LoadGen tests have trials, each of which is a load.
+    /// The load that was issued last. LoadGen tests have trials, and each trial is a load.
     load: Mutex<Option<LiveLoad>>,
 }
 
@@ -59,7 +59,7 @@ impl RunStatus {
         self.0.waiting.store(true, Ordering::Relaxed);
     }
 
-    /// Begins a load, which updates `progress` from now on.
+    /// Begins a load. The load will update `progress`.
     pub(crate) fn begin_load(&self, progress: Arc<Progress>, stages: &[Stage]) {
         let load = LiveLoad::new(progress, stages.iter().map(|it| it.name.clone()).collect());
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(load);

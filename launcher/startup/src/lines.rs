@@ -7,7 +7,7 @@ pub const MAX_LINE: usize = 64 << 10;
 
 /// A line without its end.
 pub(crate) struct RawLine {
-    /// Its line number in the file, from 1. A progress bar, which returns to the start of its line, has one number.
+    /// The number of the line in the file, from 1. A progress bar, which returns to the start of its line, has one number.
     pub number: u64,
     pub text: String,
     /// Whether it was longer than [`MAX_LINE`].

@@ -97,7 +97,7 @@ impl Process {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub name: StepName,
-    /// The process of the step; of several processes, the one that finished it last. `None`: its lines name no process.
+    /// The process of the step; for several processes, the process that finished it last. `None`: its lines name no process.
     pub process: Option<Process>,
     /// The process that ended the step, if no process both began and ended it.
     pub ended_by: Option<Process>,

@@ -1,4 +1,4 @@
-//! Our reading of each log beside that of llm-d-benchmark's nop. `tests/original/section9.py` computes the latter by its rules.
+//! Compares our reading of each log with the reading of llm-d-benchmark's nop. `tests/original/section9.py` computes the latter by its rules.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

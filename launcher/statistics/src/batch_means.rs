@@ -14,9 +14,9 @@ use crate::{
     student::t_95,
 };
 
-/// The most batches.
+/// Maximum number of batches.
 const MOST_BATCHES: usize = 30;
-/// The fewest batches.
+/// Minimum number of batches.
 const FEWEST_BATCHES: usize = 10;
 /// Number of independent values that a batch is worth, if there are enough.
 const EFFECTIVE_PER_BATCH: f64 = 10.0;

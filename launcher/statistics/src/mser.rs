@@ -1,8 +1,8 @@
 //! Where a warm-up ends, by the marginal standard error rule MSER (White, An effective truncation heuristic for bias reduction in simulation output, 1997;
 //! White, Cobb and Spratt, 2000: MSER-5 for means of five values; here the values are figures of bins).
 //!
-//! The rule tries each number of leading values to leave out, and takes the one with the smallest standard error of the remaining mean. Leaving out
-//! values that differ lowers the variance; leaving out more shortens the rest.
+//! The rule tries each number of leading values to leave out, and selects the number with the smallest standard error of the remaining mean. Leaving
+//! out values that differ lowers the variance; leaving out more shortens the rest.
 
 /// The number of leading values to leave out. `None` if that is half of them or more: the warm-up does not end in the first half then, and the
 /// second half does not prove that it ended.

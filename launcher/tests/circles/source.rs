@@ -240,7 +240,7 @@ impl Module {
         self.names.entry(alias).or_default().push(Meaning::Alias(whole));
     }
 
-    /// Paths in tokens that nobody has parsed, as those of macros.
+    /// Paths in unparsed tokens, such as tokens of macros.
     fn tokens(&mut self, tokens: TokenStream) {
         let (mut path, mut colons) = (Vec::new(), 0);
         for token in tokens {

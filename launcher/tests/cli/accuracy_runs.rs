@@ -1,4 +1,4 @@
-//! Runs whose answers are scored: of a data set, and of LoadGen tests.
+//! Runs with scored answers: of a data set, and of LoadGen tests.
 
 use std::{
     fs,

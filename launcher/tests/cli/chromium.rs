@@ -16,7 +16,7 @@ use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
 
 /// Longer than any answer takes on a busy machine; a browser that hangs fails the test.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Debian's name, and those of others.
+/// The names of the browser, in Debian and elsewhere.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// A browser with one page.
@@ -41,7 +41,7 @@ fn program() -> PathBuf {
 }
 
 impl Browser {
-    /// Starts a browser whose window is `width` x `height`, with an empty page.
+    /// Starts a browser with a window of `width` x `height` and an empty page.
     pub fn start(width: u32, height: u32) -> Browser {
         let profile = tempfile::tempdir().unwrap();
         let mut child = Command::new(program())
@@ -98,7 +98,7 @@ impl Browser {
         );
     }
 
-    /// The value of an expression of JavaScript; of a promise, what it resolves to.
+    /// The value of a JavaScript expression; for a promise, its resolved value.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.call("Runtime.evaluate", asked);

@@ -16,7 +16,7 @@ fn folder() -> (Folder, Value) {
     (folder, report)
 }
 
-/// Writes a report that differs from that of another run in its identity and in what is changed.
+/// Writes a report that differs from another run's report in its identity and in the changed fields.
 fn write(folder: &Folder, name: &str, report: &Value, change: impl Fn(&mut Value)) {
     let mut report = report.clone();
     report["run"]["uid"] = name.into();
@@ -85,7 +85,7 @@ fn two_runs_of_one_setting_are_compared_as_they_are() {
     let first = fs::canonicalize(folder.path("results/latest")).unwrap();
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     let compare = folder.benchwright(&["compare", first.to_str().unwrap(), "results/latest"]).assert().success();
-    // Their seeds are drawn from their identities, and nothing else differs.
+    // The seeds of the runs are drawn from their identities, and nothing else differs.
     let alike = predicate::str::contains("not comparable").not().and(predicate::str::contains("stage r60"));
     compare.stdout(alike);
 }

@@ -244,7 +244,7 @@ fn a_signal_while_a_server_is_started_ends_it() {
     }
 }
 
-/// Another command ends the server of a run that waits for it, and of one that sends its load.
+/// Another command ends the server of a run that waits for it, and the server of a run that sends its load.
 #[test]
 fn a_server_that_is_ended_from_elsewhere_ends_its_run() {
     let silent = "engine: Custom, command: [sh, -c, exec sleep 300, $(PORT)]";
@@ -423,7 +423,7 @@ fn the_steps_of_the_simulator_s_start_are_in_the_report_and_in_its_log() {
     assert_eq!(code, Some(0), "{out}\n{err}");
     let startup = &folder.report()["startups"][0]["startup"];
     assert_eq!((&startup["version"], &startup["model"]), (&"0.16.0+simulator".into(), &"org/m".into()), "{startup}");
-    // The simulator measures what it waits, which is at least what was asked for.
+    // The simulator measures its wait, which is at least the requested time.
     let at_least = |name: &str, seconds: f64| startup["figures"][name].as_f64().is_some_and(|it| it >= seconds);
     assert!(at_least("weightsLoadSeconds", 0.3) && at_least("torchCompileSeconds", 0.2), "{startup}");
     let steps: Vec<&str> = startup["steps"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
@@ -453,7 +453,7 @@ fn nop_measures_sleep_and_wake_of_each_replica() {
     let report = folder.report();
     assert_eq!(report["startups"].as_array().unwrap().len(), 2);
     for start in report["startups"].as_array().unwrap() {
-        // The simulator waits at least what it was asked to.
+        // The simulator waits at least for the requested time.
         let at_least = |level: usize, name: &str, seconds: f64| {
             let found = &start["sleepCycles"][level - 1][name];
             assert!(found.as_f64().is_some_and(|it| it >= seconds), "level {level}, {name}: {start}");

@@ -51,14 +51,14 @@ fn counts(samples: &[Vec<String>], column: usize) -> BTreeMap<String, (u64, u64)
     let mut counts: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for sample in samples {
         let of = counts.entry(sample[column].clone()).or_default();
-        // Column 3 is the right letter, and 4 that of the model.
+        // Column 3 is the right letter, and column 4 the model's letter.
         of.0 += u64::from(sample[3] == sample[4]);
         of.1 += 1;
     }
     counts
 }
 
-/// The scores in the files are those of samples.csv, computed again. Returns its records.
+/// Checks that the scores in the files equal the scores computed again from samples.csv. Returns the records of samples.csv.
 fn assert_scores_are_those_of_the_samples(folder: &Folder) -> Vec<Vec<String>> {
     let mut samples = csv(&fs::read_to_string(folder.path("results/latest/samples.csv")).unwrap());
     let header = samples.remove(0).join(",");

@@ -60,7 +60,7 @@ fn the_browser_does_what_a_reader_does() {
     assert_eq!(browser.faults, Vec::<String>::new());
 }
 
-/// The page of a run of two stages against the embedded simulator, whose metrics are read: it has data for each panel but that of GPUs.
+/// The page of a run of two stages against the embedded simulator. The simulator's metrics are read: the page has data for each panel except GPUs.
 fn report_of(folder: &Folder) -> PathBuf {
     let stages = "{load: {type: constant, stages: [{rate: 20, duration: 2}, {rate: 60, duration: 2}]}, \
                   api: {type: completion, streaming: true}, \

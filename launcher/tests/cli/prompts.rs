@@ -38,7 +38,7 @@ impl Recorder {
         Recorder { url, prompts }
     }
 
-    /// The prompts since the last call, without that of the readiness probe, in order.
+    /// The prompts since the last call, in order, without the prompt of the readiness probe.
     pub fn take(&self) -> Vec<String> {
         let mut prompts = std::mem::take(&mut *self.prompts.lock().unwrap());
         prompts.retain(|it| it.split(' ').count() > 5);
@@ -161,7 +161,7 @@ fn a_prefix_cache_has_nothing_of_fresh_prompts_and_nearly_all_of_repeated_ones()
     let (repeated, remarks) = shares_of_the_cache("repeated", "");
     // 24 of 54 prompts come again in the second stage; then all of them, but for the last block.
     assert!((0.4..0.5).contains(&repeated[0]) && repeated[1] > 0.95 && repeated[2] > 0.95, "{repeated:?}");
-    // That is what was asked for.
+    // The profile requests these repetitions, so there is no remark.
     assert_eq!(remarks, [""; 0]);
 }
 

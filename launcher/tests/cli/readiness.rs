@@ -6,7 +6,7 @@ use predicates::prelude::*;
 
 use crate::common::{Folder, Sim, at, free_port, profile};
 
-/// Waiting would take ten minutes, and the test as long; what is refused at once ends far before.
+/// Waiting would take ten minutes; an immediate refusal ends much earlier.
 const LONG: u32 = 600;
 const AT_ONCE: Duration = Duration::from_secs(120);
 

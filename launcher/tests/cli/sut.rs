@@ -45,7 +45,7 @@ impl Sut {
         Sut { to: child.stdin.take(), from: child.stdout.take(), child }
     }
 
-    /// One that has said hello, and whose launcher is ready.
+    /// A process that has sent hello, with a ready launcher.
     fn ready(folder: &Folder, more: &[&str]) -> Sut {
         let mut sut = Sut::start(folder, more);
         sut.send(HELLO, &1_u16.to_le_bytes());
@@ -235,7 +235,7 @@ fn an_answer_in_one_piece_has_no_first_token_to_be_judged() {
     assert_eq!(code, Some(1));
 }
 
-/// Answers one request with a model, or with tokens at once; none, where none comes.
+/// Answers one request for a model, or a request for tokens in one piece. Does nothing if no request arrives.
 fn in_one_piece(mut stream: TcpStream) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let Some(request) = lines.next() else { return };

@@ -18,7 +18,7 @@ fn every_run_of_every_document_is_told_apart() {
     folder.write("all.yaml", &format!("# Two runs.\n---\n{service}---\n{good}--- # the second\n{bad}"));
     let told = folder.benchwright(&["validate", "all.yaml"]).assert().code(10);
     let told = told.stdout(predicate::eq("all.yaml: good: can be run\n"));
-    // The places are those of the file.
+    // The places refer to the file.
     let stderr = predicate::str::contains("all.yaml: bad cannot be run:").and(predicate::str::contains("line 15"));
     told.stderr(stderr.and(predicate::str::contains("spec.target.url")).and(predicate::str::contains("spec.seed")));
     folder.write("good.yaml", &good);
@@ -209,7 +209,7 @@ fn what_the_administrators_do_not_allow_is_said_at_once() {
     ] {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
-    // The limits are those of the namespace, and so is the name of the Service.
+    // The limits come from the namespace, and so does the name of the Service.
     folder.write("plain.yaml", &run("name: chat", &spec("image: a/b")));
     let policy = ["--policy", "policy.yaml", "--launcher-image", "a/b"];
     for (namespace, code) in [("load-a", 0), ("load-b", 10), ("other", 10)] {

@@ -57,7 +57,7 @@ fn a_finished_run_is_counted_again_with_another_warm_up() {
     for part in ["counted the run chat of", "warm-up 1s in place of 500ms", "FullWithTokenTimes"] {
         assert!(remarks.contains(part), "{part}: {remarks}");
     }
-    // The servers' figures of the stage are those of the window of the run.
+    // The server figures of the stage cover the window of the run.
     let servers = |it: &serde_json::Value| it["serverMetrics"]["stages"][0]["figures"].clone();
     assert!(servers(&before).is_object() && servers(&after).is_null());
     assert_eq!(after["serverMetrics"]["run"], before["serverMetrics"]["run"]);

@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// What every BenchmarkRun file of the tests begins with.
 pub const HEAD: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\n";
 
-/// So many requests per second for so many seconds, with short prompts and answers.
+/// This number of requests per second for this number of seconds, with short prompts and answers.
 pub fn profile(rate: u32, seconds: u32) -> String {
     format!(
         "{{load: {{type: constant, stages: [{{rate: {rate}, duration: {seconds}}}]}}, \
@@ -111,7 +111,7 @@ impl Folder {
         counts
     }
 
-    /// When each request of the latest run was due, in nanoseconds after the first, and which lengths it asked for.
+    /// When each request of the latest run was due, in nanoseconds after the first, and the lengths that it requested.
     pub fn plan(&self) -> Vec<[i64; 3]> {
         let file = fs::File::open(self.path("results/latest/requests.parquet")).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();

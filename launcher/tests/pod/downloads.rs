@@ -21,7 +21,7 @@ const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pod/tls/ca.c
 const CERTIFICATE: &[u8] = include_bytes!("tls/server.crt");
 const KEY: &[u8] = include_bytes!("tls/server.key");
 
-/// The simulator, and the harness whose profiles name every kind of file.
+/// The simulator, and the harness with profiles that name every kind of file.
 const SPEC: &str = "harness: benchwright\ntarget: {simulator: {preset: Tiny}}";
 const STAGES: &str = "stages: [{load: {burst: {count: 1}}}]";
 
@@ -59,7 +59,7 @@ fn server_of_another_name() -> String {
     format!("https://localhost:{port}")
 }
 
-/// A profile whose data set is a file behind a URL, with more keys of its file.
+/// A profile with a data set behind a URL, with more keys of its file.
 fn data_set(url: &str, more: &str) -> String {
     format!("{{requests: {{dataSet: {{file: {{url: '{url}'{more}}}, row: {{prompt: q}}, output: 1}}}}, {STAGES}}}")
 }

@@ -1,4 +1,4 @@
-//! Results in a bucket: of a server of S3 in a process of its own, where `S3_SERVER` names versitygw, and of one that denies everything.
+//! Results in a bucket: with an S3 server in its own process, if `S3_SERVER` names versitygw, and with a server that denies everything.
 
 use std::{
     fs,

@@ -85,7 +85,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A signal that the wrapper passes on: the server would outlive a SIGKILL.
+        // A signal that the wrapper forwards: the server would outlive a SIGKILL.
         let pid = Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap();
         let _ = kill_process(pid, Signal::TERM);
         let _ = self.process.wait();

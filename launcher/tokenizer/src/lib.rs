@@ -58,7 +58,7 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a tokenizer, or the tokenizer cannot encode English text.
     pub fn parse(json: &[u8]) -> Result<Tokenizer, TokenizerError> {
-        // The library panics for some files with well-formed JSON whose parts are inconsistent.
+        // The library panics for some files with well-formed JSON but inconsistent parts.
         let parsed = caught(|| {
             let mut inner = tokenizers::Tokenizer::from_bytes(json)?;
             inner.with_truncation(None)?;

@@ -18,16 +18,16 @@ use crate::{
 /// How long the API server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The flags of kubectl that say which cluster and which namespace.
+/// The flags of kubectl that choose the cluster and the namespace.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConnectionArgs {
-    /// The namespace [default: that of the file, else that of the context]
+    /// The namespace [default: the file's namespace, else the context's]
     #[arg(short, long, global = true, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// The context of the kubeconfig
     #[arg(long, global = true, value_name = "CONTEXT")]
     context: Option<String>,
-    /// The kubeconfig [default: those of KUBECONFIG, else ~/.kube/config; in a pod its service account]
+    /// The kubeconfig [default: the files in KUBECONFIG, else ~/.kube/config; in a pod its service account]
     #[arg(long, global = true, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// How long the API server may take to answer one request; a watch and a log begin within this time

@@ -1,5 +1,5 @@
-//! `kubectl benchwright`: parses the arguments, runs one command, and returns its exit code. kubectl runs every program of the PATH
-//! whose name begins with `kubectl-`.
+//! `kubectl benchwright`: parses the arguments, runs one command, and returns its exit code. kubectl runs every program of the PATH with a name that
+//! begins with `kubectl-`.
 
 mod commands;
 mod connection;
@@ -29,7 +29,7 @@ use failure::Failure;
 /// Starts runs of the operator in a cluster, follows them, and judges them.
 ///
 /// Exit codes of run, rerun, wait and gate: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled, 124 not
-/// ended in time. Of a flag that is wrong: 10.
+/// ended in time. A wrong flag: 10.
 #[derive(Parser)]
 #[command(name = "kubectl benchwright", bin_name = "kubectl benchwright", version, max_term_width = 110)]
 struct Cli {
@@ -41,23 +41,23 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Create the run of a file, follow it, and print its figures
+    /// Create the run in a file, follow it, and print its figures
     Run(run::RunArgs),
     /// Create a run with the spec of an earlier one, follow it, and print its figures
     Rerun(rerun::RerunArgs),
     /// Wait for the end of a run, and print its figures
     Wait(wait::WaitArgs),
-    /// Print the verdict on a run that has ended; the exit code is that of the verdict
+    /// Print the verdict on a run that has ended, and return the exit code of the verdict
     Gate(gate::GateArgs),
-    /// Print where a run stands, with the server that was started for it
+    /// Print the state of a run, and of the server that was started for it
     Status(status::StatusArgs),
     /// Print the log of a run's launcher
     Logs(logs::LogsArgs),
     /// Copy the results folder of a run to this machine
     Results(results::ResultsArgs),
-    /// Hold finished runs against the first of them: each difference with its interval, and whether it is one
+    /// Compare finished runs with the first: which differences are significant, with confidence intervals
     Compare(compare::CompareArgs),
-    /// Cancel the runs that hold a target, so that the next run can start
+    /// Cancel the runs that occupy a target, so that the next run can start
     Release(release::ReleaseArgs),
     /// Print the values for llm-d's charts of a run with target.server.method ModelService; asks no cluster
     Modelservice(modelservice::ModelserviceArgs),

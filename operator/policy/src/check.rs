@@ -199,7 +199,7 @@ fn check_claims(limits: &Limits, spec: &BenchmarkRunSpec, effective: &EffectiveS
     }
 }
 
-/// All hosts that the launcher connects to.
+/// All hosts to which the launcher connects.
 fn check_hosts(
     limits: &Limits,
     spec: &BenchmarkRunSpec,

@@ -69,8 +69,8 @@ pub struct Limits {
     /// The images that `launcher.image` may name, such as `registry.example/benchwright/*`. Launchers and the simulator
     /// may always use the image of the operator.
     pub images: Option<Vec<Pattern>>,
-    /// The hosts that the launcher may be sent to, such as `*.svc.cluster.local`: target, metrics, files behind URLs, and the
-    /// bucket of the results.
+    /// The hosts to which runs may send the launcher, such as `*.svc.cluster.local`: target, metrics, files behind URLs, and the bucket of the
+    /// results.
     pub target_hosts: Option<Vec<Pattern>>,
     /// The claims that runs may mount, for results and for data.
     pub claims: Option<Vec<Pattern>>,
@@ -78,20 +78,20 @@ pub struct Limits {
     pub priority_classes: Option<Vec<Pattern>>,
     /// The service accounts that `launcher.serviceAccountName` may name.
     pub service_accounts: Option<Vec<Pattern>>,
-    /// The keys of taints that `launcher.scheduling.tolerations` and those of a server may tolerate. A toleration without a key, which
+    /// The keys of taints that `launcher.scheduling.tolerations` and the server's tolerations may contain. A toleration without a key, which
     /// tolerates all taints, is allowed by `*` alone.
     pub tolerations: Option<Vec<Pattern>>,
-    /// The classes that `launcher.scheduling.runtimeClassName` and the one of a server may name.
+    /// The classes that `launcher.scheduling.runtimeClassName` and the server's runtimeClassName may name.
     pub runtime_classes: Option<Vec<Pattern>>,
-    /// The schedulers that `launcher.scheduling.schedulerName` and the one of a server may name.
+    /// The schedulers that `launcher.scheduling.schedulerName` and the server's schedulerName may name.
     pub schedulers: Option<Vec<Pattern>>,
-    /// The keys that `launcher.scheduling.nodeSelector` and the one of a server may have.
+    /// The keys that `launcher.scheduling.nodeSelector` and the server's nodeSelector may contain.
     pub node_selectors: Option<Vec<Pattern>>,
     /// The values that `target.server.lifecycle` may have beside `PerRun`, which is always allowed.
     pub lifecycles: Option<Vec<Pattern>>,
     /// The classes that `storage.pvc.storageClassName` may name.
     pub storage_classes: Option<Vec<Pattern>>,
-    /// The queues that `queueName` has to name one of. Absent: a run needs no queue.
+    /// The allowed queues: `queueName` must name one of them. Absent: a run needs no queue.
     pub queues: Option<Vec<Pattern>>,
     /// The keys that `launcher.labels` may have.
     pub labels: Option<Vec<Pattern>>,
@@ -99,9 +99,9 @@ pub struct Limits {
     pub annotations: Option<Vec<Pattern>>,
     /// The highest rate of a stage in requests per second; above 0. Loads without a rate are limited by `maxConcurrency`.
     pub max_requests_per_second: Option<f64>,
-    /// The most requests of a stage under way at once, for loads without a rate; from 1.
+    /// Maximum concurrent requests of a stage, for loads without a rate; from 1.
     pub max_concurrency: Option<u32>,
-    /// The longest time in which an attempt may send load, with all repeats and waits between them, in seconds; from 1.
+    /// Maximum time for which an attempt may send load, with all repeats and waits between them, in seconds; from 1.
     pub max_run_seconds: Option<u32>,
     /// The highest `storage.pvc.size`.
     pub max_claim_size: Option<AnyValue>,
@@ -112,13 +112,13 @@ pub struct Limits {
     /// How long an attempt may wait for its queue while other runs wait for its target or for its place in the namespace, in seconds; from
     /// 1. Absent: [`QUEUE_SECONDS`].
     pub max_queue_seconds: Option<u32>,
-    /// The most that a launcher may request, and its highest limits. Resources that it does not name may not be asked for.
+    /// Maximum resource requests and limits of a launcher. Resources that it does not name may not be requested.
     pub max_resources: Option<BTreeMap<String, AnyValue>>,
     /// The same of a replica of a server that is started for a run. Absent: `maxResources`.
     pub max_server_resources: Option<BTreeMap<String, AnyValue>>,
-    /// The most replicas of a server that is started for a run; from 1.
+    /// Maximum number of replicas of a server that is started for a run; from 1.
     pub max_server_replicas: Option<u32>,
-    /// The most attempts at once in a namespace; from 1. Further runs wait, the oldest first.
+    /// Maximum number of concurrent attempts in a namespace; from 1. Further runs wait, the oldest first.
     pub max_concurrent_attempts: Option<u32>,
     /// Networks that launchers may not call beside those that are always blocked, and exceptions from both.
     pub egress: Option<Egress>,

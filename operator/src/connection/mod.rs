@@ -139,7 +139,7 @@ impl Health {
         self.limits
     }
 
-    /// Adds a watch, or another path, that has to be requested from now on.
+    /// Adds a watch, or another path. From this call on it must be requested.
     pub fn expect(&self, path: &str) {
         let now = Instant::now();
         self.lock().insert(path.to_owned(), LastTimes { requested: now, answered: now });

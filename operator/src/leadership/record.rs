@@ -110,7 +110,7 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         assert_eq!(observed.look(None, began), Step::Create, "there is none");
 
-        // Its times come from a clock that is years behind.
+        // The Lease's times come from a clock that is years behind.
         let lease = first(&candidate("a"), Timestamp::UNIX_EPOCH);
         assert_eq!(observed.look(Some(&lease), at(0)), Step::Wait);
         assert_eq!(observed.look(Some(&lease), at(14)), Step::Wait);

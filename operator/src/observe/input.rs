@@ -134,7 +134,7 @@ fn prepare<'a>(
         let Sources { config_maps, services, metrics, .. } = sources;
         check_servers(run, settings)?;
         let resolved_before = kept.resolved(attempt);
-        // An attempt keeps the input that it began with.
+        // An attempt keeps its first input.
         let is_new = resolved_before.is_none();
         let (resolved, missing) = match resolved_before {
             Some(resolved) => (resolved, None),

@@ -1,4 +1,4 @@
-//! The progress of the current attempt, and what it waits for.
+//! The progress of the current attempt, and the reason why it waits.
 
 use std::time::Duration;
 

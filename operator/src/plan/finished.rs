@@ -65,7 +65,7 @@ impl Mark {
         }
     }
 
-    /// Reads the mark of this run, or of the run with the same name that this run was restored from.
+    /// Reads the mark of this run. After a restore the mark may come from the original run, which had the same name.
     pub fn read(run: &BenchmarkRun) -> Option<Self> {
         let mark: Mark = serde_json::from_str(run.annotations().get(FINISHED)?).ok()?;
         (mark.name == run.name_any()).then_some(mark)

@@ -102,7 +102,7 @@ pub enum What {
     Pods,
     /// The claim of the results.
     Claim,
-    /// ConfigMaps and runs that the launcher's input is made of.
+    /// ConfigMaps and runs that provide the launcher's input.
     Input,
     /// The queue of the run, and Kueue's object for its Job.
     Queue,
@@ -126,7 +126,7 @@ pub struct ClaimState {
     pub exists: bool,
     /// Whether a volume is bound to it.
     pub bound: bool,
-    /// Its StorageClass; empty if it names none.
+    /// The StorageClass of the claim; empty if the claim names none.
     pub class: String,
     /// Whether it exists and is not for results: see [`super::pvc::is_for_results`].
     pub of_others: bool,
@@ -145,7 +145,7 @@ pub struct JobState {
     pub complete: bool,
     /// Whether it is being deleted.
     pub deleting: bool,
-    /// Whether it is suspended: it creates no pod, and deletes the one that it has.
+    /// Whether it is suspended: it creates no pod, and deletes its pod.
     pub suspended: bool,
     /// When it was created.
     pub created: Option<Timestamp>,

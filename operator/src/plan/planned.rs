@@ -83,8 +83,8 @@ pub enum Stop {
 pub struct PlannedEvent {
     /// Whether its type is Warning; otherwise it is Normal.
     pub warning: bool,
-    /// Its reason.
+    /// The reason of the event.
     pub reason: Reason,
-    /// Its message.
+    /// The message of the event.
     pub note: String,
 }

@@ -5,11 +5,11 @@ use jiff::Timestamp;
 /// The pod of the current attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodState {
-    /// Its name; `None` when there is none.
+    /// The name of the pod; `None` if there is no pod.
     pub name: Option<String>,
-    /// Its UID.
+    /// The UID of the pod.
     pub uid: Option<String>,
-    /// Its node; empty while it has none.
+    /// The node of the pod; empty while it has none.
     pub node: String,
     /// The image of the container as the node reports it; empty before the container has run.
     pub image_id: String,
@@ -38,7 +38,7 @@ pub struct PodState {
 /// How the launcher's container ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code; -1 if the container left none.
+    /// The exit code of the container; -1 if the container left none.
     pub exit_code: i32,
     /// The kubelet's reason, such as `OOMKilled`.
     pub reason: String,

@@ -40,7 +40,7 @@ pub fn finished_attempts(run: &BenchmarkRun) -> Vec<u32> {
 /// The phase of the next status, with its reason.
 #[derive(Clone, Debug)]
 pub struct NextStatus {
-    /// Its phase.
+    /// The phase of the status.
     pub phase: Phase,
     /// The outcome of the run; only in a terminal phase.
     pub outcome: Option<Outcome>,

@@ -231,7 +231,7 @@ impl Entry {
     }
 }
 
-/// An ended or deleted run whose pod may work.
+/// An ended or deleted run with a pod that may still work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// UID of the run.
@@ -251,7 +251,7 @@ impl Drain {
     }
 }
 
-/// How close to the target a place is. A run that loses rank lets other runs in.
+/// The rank of a place: how close to the target it is. A run that loses rank lets other runs in.
 pub(super) fn rank(place: Place) -> u8 {
     match place {
         Place::Holding => 2,

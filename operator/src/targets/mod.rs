@@ -339,7 +339,7 @@ impl State {
         counted.then_some(key)
     }
 
-    /// Removes ended runs whose time has passed.
+    /// Removes ended runs after their time has passed.
     fn sweep(&mut self, now: Timestamp) {
         if self.swept.is_some_and(|it| now.duration_since(it) < SWEEP_INTERVAL) {
             return;

@@ -80,7 +80,7 @@ fn two_runs_that_are_decided_at_once_do_not_both_begin() {
     let targets = Targets::default();
     let (a, b) = (fresh("bench/a", 1), fresh("other/b", 2));
     assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
-    // Its intent is not written yet.
+    // The intent of `a` is not written yet.
     assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; bench/a has it");
     // A late watch event does not take the place away.
     seen(&targets, &a, 10);

@@ -38,7 +38,7 @@ fn a_graceful_cancel_waits_for_the_last_word() {
     let mut going = measuring();
     going.pod.deleting = Some(at(160));
     check(&run, &going, 101, &Want { stops: None, ..asked });
-    // Its node is lost, so it never reports its end.
+    // The pod's node is lost, so the pod never reports its end.
     check(&run, &going, 221, &Want { stops: now_gone(), ..cancelled(Some(Reason::Cancelled)) });
 
     let mut gone = started();

@@ -143,7 +143,7 @@ struct World {
     lose_status: bool,
     /// The next status write is late.
     delay_status: bool,
-    /// A status in transit, and the version of the run that it was decided on.
+    /// A status in transit, and the version of the run on which the decision was based.
     late: Option<(u64, BenchmarkRunStatus)>,
     version: u64,
     ambiguous: bool,

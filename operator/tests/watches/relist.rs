@@ -61,7 +61,7 @@ impl Server {
     }
 }
 
-/// The event that ends a watch whose version is too old.
+/// The event that ends a watch with a version that is too old.
 fn expired() -> Value {
     let status = json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"});
     json!({"type": "ERROR", "object": status})

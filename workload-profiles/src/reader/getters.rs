@@ -65,7 +65,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// One of several words, as the value that it stands for.
+    /// One of several words, as the value that it represents.
     pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
         let found = self.text(key)?;
         let choice = choices.iter().find(|(name, _)| *name == found).map(|(_, value)| *value);

@@ -26,7 +26,7 @@ pub enum Departure {
     },
     /// A time after sending, drawn from an exponential distribution.
     Exponential {
-        /// Its mean.
+        /// The mean of the distribution.
         mean: Span,
     },
     /// Until this number of output tokens has arrived. Without usage in the events, each event with output counts as one token.

@@ -26,7 +26,7 @@ pub const BOUNDED_FIGURES: [&str; 6] = ["rouge1", "rouge2", "rougeL", "rougeLsum
 pub struct Accuracy {
     /// One of [`BENCHMARK_CHECKS`], optionally with one of [`SHARES`], or one of [`PLAIN_CHECKS`].
     pub check: String,
-    /// The file that has the expected answers; absent: that of the prompts. Row i belongs to sample i.
+    /// The file with the expected answers; absent: the file of the prompts. Row i belongs to sample i.
     pub data_set: Option<FileSource>,
     /// The column of the expected answers; absent: the check's default column.
     pub expected: Option<String>,

@@ -18,8 +18,8 @@ pub struct DataSet {
     /// What a row contains. A row without the column is an error, even if it has another text column: the prompt may have been made from that
     /// text.
     pub row: RowContent,
-    /// Whether another prompt column in the same form is used if the file lacks the column of `row`: the first one that the file has from
-    /// [`roles::prompts`](super::roles::prompts). If a profile names a column, only that column is used.
+    /// Whether another prompt column in the same form is used if the file lacks the column of `row`: the first column in
+    /// [`roles::prompts`](super::roles::prompts) that the file has. If a profile names a column, only that column is used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_column: bool,
     /// The rows are rendered with the chat template of the workload's tokenizer before the load, and sent as token ids; absent: they are sent
@@ -160,7 +160,7 @@ pub struct LengthFilter {
     pub max_output: Option<u32>,
     /// Maximum tokens of prompt and answer together.
     pub max_total: Option<u32>,
-    /// The fewest turns of a conversation.
+    /// Minimum number of turns of a conversation.
     pub min_turns: Option<u32>,
 }
 
@@ -241,7 +241,7 @@ impl DataSetFormat {
         DataSetFormat::Npy,
     ];
 
-    /// Its name in a profile.
+    /// The name of the format in a profile.
     pub const fn word(self) -> &'static str {
         match self {
             DataSetFormat::Json => "json",

@@ -14,7 +14,7 @@ pub struct Images {
     pub sizes: Vec<ImageSize>,
     /// How they are encoded.
     pub encoding: ImageEncoding,
-    /// Their position in the message.
+    /// The position of the images in the message.
     pub place: ImagePlace,
     /// Whether the requests of a group of shared prefixes have the same images.
     pub shared_by_group: bool,

@@ -20,13 +20,13 @@ pub struct Stage {
     /// Unique in the workload. The default is `r10` for 10 requests per second and `c8` for concurrency 8, with `-2` for the second stage of
     /// the same name.
     pub name: String,
-    /// Its shape.
+    /// The shape of the stage's load.
     pub load: Load,
     /// The pause after the stage, in which nothing is sent.
     pub pause_after: Span,
-    /// Its first requests, which are sent but excluded from all figures; absent: none.
+    /// The first requests of the stage, which are sent but excluded from all figures; absent: none.
     pub warm_up: Option<Margin>,
-    /// Its last requests, which are sent but excluded from all figures; absent: none.
+    /// The last requests of the stage, which are sent but excluded from all figures; absent: none.
     pub cool_down: Option<Margin>,
     /// How long requests may still run after the duration of the stage. Requests in flight after that are cancelled and count as incomplete.
     /// Absent: no limit.

@@ -306,7 +306,7 @@ pub enum RequestSource {
         output: LengthDistribution,
         /// Random words, running text, or token ids.
         text: PromptText,
-        /// Texts that several prompts begin with. Their lengths are not part of `input`.
+        /// Texts at the beginning of several prompts. Their lengths are not part of `input`.
         #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
         prefixes: Prefixes,
     },

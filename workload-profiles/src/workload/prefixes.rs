@@ -1,4 +1,4 @@
-//! Texts that the prompts of several requests begin with.
+//! Texts at the beginning of the prompts of several requests.
 
 use serde::{Deserialize, Serialize};
 

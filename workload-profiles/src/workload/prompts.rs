@@ -50,7 +50,7 @@ pub enum PromptForm {
     Messages,
 }
 
-/// The ids that prompts are drawn from, both ends included.
+/// The range of ids for prompts, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", try_from = "Range")]
 pub struct TokenIdRange {

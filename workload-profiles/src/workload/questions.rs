@@ -105,7 +105,7 @@ pub enum QuestionFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AnswerScoring {
-    /// By the most probable first token among this number of tokens, which each request asks for.
+    /// By the most probable first token. Each request requests the probabilities of this number of tokens.
     Logprobs(u32),
     /// In the generated text.
     Text,

@@ -34,7 +34,7 @@ pub enum RateShape {
         /// The position in the period at the start of the stage. At 0 the rate is the mean and rises.
         phase: Span,
     },
-    /// A function of the request number, not of time: the gap of request i of n is that of the rate at i / (n - 1). This is vLLM's
+    /// A function of the request number, not of time: the gap of request i of n belongs to the rate at i / (n - 1). This is vLLM's
     /// `--ramp-up-strategy`.
     #[serde(rename_all = "camelCase")]
     RampUp {

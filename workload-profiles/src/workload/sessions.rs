@@ -32,7 +32,7 @@ pub enum Unit {
     /// One request. Request i belongs to session i modulo the number of sessions, and is its next turn. After its last turn a session restarts.
     #[default]
     Request,
-    /// A whole session, whose requests follow each other. A slot of a closed loop is free again when the session has ended.
+    /// A whole session of requests that follow each other. A slot of a closed loop is free again when the session has ended.
     Session,
 }
 

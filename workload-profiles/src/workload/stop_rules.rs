@@ -57,7 +57,7 @@ pub enum HitLimit {
         share: f64,
         /// Requests that ended longer ago do not count.
         within: Span,
-        /// The fewest requests that a share is formed of.
+        /// Minimum number of requests for a share.
         least: u32,
     },
     /// When the share of hits among all requests reaches `share`.
@@ -65,7 +65,7 @@ pub enum HitLimit {
     ShareOfAll {
         /// 0 to 1.
         share: f64,
-        /// The fewest requests that a share is formed of.
+        /// Minimum number of requests for a share.
         least: u32,
     },
 }

@@ -57,7 +57,7 @@ const MAX_TURNS: usize = 100_000;
 pub struct TrafficClass {
     /// Unique in the workload, such as the name of a LoRA adapter.
     pub name: String,
-    /// Its share of the requests: this weight / the sum of all weights. Above 0.
+    /// The share of requests of this class: this weight / the sum of all weights. Above 0.
     pub weight: f64,
     /// The model that its requests name, such as a LoRA adapter; absent: the workload's model.
     pub model: Option<String>,

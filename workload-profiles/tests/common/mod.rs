@@ -1,4 +1,4 @@
-//! The run that the templates of the tests are rendered for.
+//! The run for which the test templates are rendered.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 

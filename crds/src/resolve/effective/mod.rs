@@ -24,10 +24,10 @@ use crate::{
 
 /// The seed of a run without one in earlier releases. A run of this release draws its own.
 const SEED_OF_EARLIER_RELEASES: u64 = 42;
-/// How long a server that is started for a run is waited for at least, where the spec does not say.
+/// Minimum time to wait for a server that is started for a run, if the spec does not set one.
 const SERVER_START_SECONDS: u32 = 900;
 
-/// How long something of a finished run stays. It is no part of [`EffectiveSpec`], because it may change at any time.
+/// How long an object of a finished run stays. It is no part of [`EffectiveSpec`], because it may change at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Seconds from the completion of a run that succeeded.
@@ -58,16 +58,15 @@ impl EffectiveSpec {
         }
     }
 
-    /// The longest that an attempt may send load, from the start of its first load on, in seconds: each run of a series has the whole
-    /// deadline and grace period, and each but the first may wait for the target again.
+    /// Maximum time for which an attempt may send load, from the start of its first load, in seconds: each run of a series has the whole deadline and
+    /// grace period, and each but the first may wait for the target again.
     pub fn measuring_seconds(&self) -> u32 {
         let each = self.execution.deadlines.run_seconds.saturating_add(self.execution.grace_period_seconds);
         let waits = self.target.readiness.timeout_seconds.saturating_mul(self.repeat.saturating_sub(1));
         each.saturating_mul(self.repeat.max(1)).saturating_add(waits)
     }
 
-    /// The longest that the launcher may take from the start of its first load to its end, in seconds: the upload of its results comes
-    /// after the load.
+    /// Maximum time from the start of the launcher's first load to the launcher's end, in seconds: the upload of the results follows the load.
     pub fn launcher_seconds(&self) -> u32 {
         let upload = self.storage.s3.as_ref().map_or(0, |it| it.upload_timeout_seconds);
         self.measuring_seconds().saturating_add(upload)
@@ -84,8 +83,8 @@ impl EffectiveSpec {
         serde_json::from_value(values).ok()
     }
 
-    /// Writes into a spec the values that the launcher measures with, so that a release with other defaults measures the same.
-    /// The number of repeats, exclusive, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
+    /// Writes into a spec the values that affect a measurement, so that a release with other defaults measures the same. The number of repeats,
+    /// exclusive, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
     pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
         spec.harness = Some(self.harness);
         spec.seed = Some(self.seed);
@@ -97,7 +96,7 @@ impl EffectiveSpec {
             written.scheme = Some(service.scheme);
             written.path = Some(service.path.clone());
         }
-        // Its port stays as it was written: outside of a cluster one that is left out is any free one.
+        // The server's port stays as written: outside of a cluster an absent port means any free port.
         if let (Some(written), Some(server)) = (&mut spec.target.server, &self.target.server) {
             written.replicas = Some(server.replicas);
             // llm-d's charts decide both.
@@ -138,7 +137,7 @@ impl EffectiveSpec {
     }
 }
 
-/// Puts the fields of one value over those of another.
+/// Overwrites fields of one value with the fields of another.
 fn overlay(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -150,7 +149,7 @@ fn overlay(below: &mut Value, above: Value) {
     }
 }
 
-/// Whose profile format the profile is written in.
+/// The harness that defines the format of the profile.
 pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
     spec.harness.unwrap_or(Harness::InferencePerf)
 }
@@ -160,7 +159,7 @@ fn target(written: &written::Target, harness: Harness, settings: &Settings) -> T
     // An engine loads and compiles for minutes, wherever it starts.
     let timeout = settings.readiness_timeout_seconds;
     let timeout = if written.server.is_some() { timeout.max(SERVER_START_SECONDS) } else { timeout };
-    // The first completion of a server whose start is measured is that of the run.
+    // If a run measures the start of a server, the server's first completion must be a request of the run.
     let probe = if harness == Harness::Nop { ReadinessProbe::Models } else { ReadinessProbe::Generate };
     Target {
         simulator: written.simulator.as_ref().map(|it| Simulator { preset: preset(it) }),
@@ -216,7 +215,7 @@ fn launcher(written: &written::Launcher, settings: &Settings) -> Launcher {
     }
 }
 
-/// The claim that holds the results, or `None` where none are kept, or in a bucket.
+/// The claim for the results; `None`: no results are kept, or they are in a bucket.
 pub fn claim(storage: &written::Storage) -> Option<Claim> {
     if storage.none.is_some() || storage.s3.is_some() {
         return None;
@@ -251,7 +250,7 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
         max_send_lag_p99_milliseconds: written.max_send_lag_p99_milliseconds.unwrap_or(10),
         // As much as the send lag: TTFT errs by both.
         max_receive_delay_p99_milliseconds: written.max_receive_delay_p99_milliseconds.unwrap_or(10),
-        // Past it requests and tokens queue for the thread for several times as long as one of them takes.
+        // Beyond this share, requests and tokens wait for the thread for several times their own CPU time.
         max_cpu_share: share(&written.max_cpu_share, "0.9"),
         // Past a twentieth, p95 is the launcher's and not the server's; the same for reads and stalls.
         max_throttled_share: share(&written.max_throttled_share, "0.05"),
@@ -259,12 +258,12 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
         max_steal_share: share(&written.max_steal_share, "0.1"),
         max_coalesced_read_share: share(&written.max_coalesced_read_share, "0.05"),
         max_stalled_share: share(&written.max_stalled_share, "0.05"),
-        // Figures do not depend on the time of day. Only a step as large as that of a machine that was paused matters.
+        // Figures do not depend on the time of day. Only a large step matters, such as after a suspended machine resumes.
         max_clock_step_milliseconds: written.max_clock_step_milliseconds.unwrap_or(1_000),
     }
 }
 
-/// What an objective that is missed does; `None` where there is none.
+/// The effect of a missed objective; `None`: the spec has no objectives.
 pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
     (!written.objectives.is_empty()).then(|| Slo {
         enforcement: written.enforcement.unwrap_or(Enforcement::Fail),
@@ -272,7 +271,7 @@ pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
     })
 }
 
-/// By how many percent a figure may be worse than an earlier one.
+/// Maximum difference in percent by which a figure may be worse than an earlier one.
 pub(super) fn max_regression_percent(written: &written::Baseline) -> u32 {
     written.max_regression_percent.unwrap_or(5)
 }
@@ -311,11 +310,11 @@ pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     })
 }
 
-/// How long a server that outlives its run stays where spec.cleanup.server is absent, in seconds: a day.
+/// How long a server that outlives its run stays if spec.cleanup.server is absent, in seconds: a day.
 const SERVER_STAYS_SECONDS: u32 = 86_400;
 
-/// When the server of the run is removed after it has finished; `None`: with the run's end, or never, if somebody else started it. A
-/// server that outlives its run has an end also where nobody set one: it may have GPUs.
+/// When the server of the run is removed after it has finished; `None`: with the run's end, or never, if somebody else started it. A server that
+/// outlives its run has a time limit even if the spec sets none: it may occupy GPUs.
 pub fn server_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     let outlives = managed_server(spec).is_some_and(|it| !matches!(it.lifecycle, None | Some(Lifecycle::PerRun)));
     match &spec.cleanup.server {

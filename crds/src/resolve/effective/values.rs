@@ -9,15 +9,15 @@ use crate::benchmark_run::{
     RetryCause, Scheme, SimulatorPreset,
 };
 
-/// The fields of a spec that have defaults, with the values that an attempt is given. Names are those of the spec. Only
-/// cleanup is missing, because it may change at any time.
+/// The fields of a spec with defaults, and the values that an attempt uses. Names equal the names in the spec. Only cleanup is missing, because it
+/// may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct EffectiveSpec {
     /// How the target is reached.
     pub target: Target,
-    /// Whose profile format the profile is written in.
+    /// The harness that defines the format of the profile.
     pub harness: Harness,
     /// The workload.
     pub profile: Profile,
@@ -29,9 +29,9 @@ pub struct EffectiveSpec {
     pub launcher: Launcher,
     /// Where the results folder is kept.
     pub storage: Storage,
-    /// Bounds past which the figures do not count.
+    /// Bounds of a valid measurement. Beyond a bound the figures do not count.
     pub validity: Validity,
-    /// What an objective that is missed does; absent where the spec has no objectives.
+    /// The effect of a missed objective; absent if the spec has no objectives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// Retries, deadlines and the time to drain.
@@ -44,11 +44,11 @@ pub struct EffectiveSpec {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Target {
-    /// The embedded simulated vLLM, where it is the target.
+    /// The embedded simulated vLLM, if it is the target.
     pub simulator: Option<Simulator>,
-    /// How the Service is spoken to, where one is the target.
+    /// Port, scheme and path of the Service, if a Service is the target.
     pub service_ref: Option<Service>,
-    /// The managed server, where one is the target.
+    /// The managed server, if one is the target.
     pub server: Option<Server>,
     /// The version of HTTP.
     pub http_version: HttpVersion,
@@ -63,7 +63,7 @@ pub struct Target {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Simulator {
-    /// Which server it simulates.
+    /// The kind of server that is simulated.
     pub preset: SimulatorPreset,
 }
 
@@ -72,20 +72,20 @@ pub struct Simulator {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Server {
-    /// The port on which it listens in a cluster.
+    /// The server's port in a cluster.
     pub port: u16,
-    /// How many servers share the load.
+    /// Number of servers that share the load.
     pub replicas: u32,
-    /// Which replica a request goes to.
+    /// How a replica is chosen for a request.
     pub distribution: Distribution,
-    /// How long it lives.
+    /// When the server is started and ended.
     pub lifecycle: Lifecycle,
-    /// Whether a program of Benchwright's starts it in a cluster, which keeps its log.
+    /// Whether Benchwright's wrapper program starts the server in a cluster, and stores its log.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wrapper: bool,
 }
 
-/// How a Service is spoken to.
+/// Port, scheme and path of a Service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -104,9 +104,9 @@ pub struct Service {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Readiness {
-    /// What counts as ready.
+    /// The check that decides whether the server is ready.
     pub probe: ReadinessProbe,
-    /// How long it is waited for, in seconds.
+    /// How long to wait until the server is ready, in seconds.
     pub timeout_seconds: u32,
 }
 
@@ -115,7 +115,7 @@ pub struct Readiness {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Profile {
-    /// Where the profile's text comes from: the name of a shipped profile, `inline`, or `configMap/<name>/<key>`.
+    /// The source of the profile's text: the name of a shipped profile, `inline`, or `configMap/<name>/<key>`.
     #[cfg_attr(feature = "kube", schemars(length(max = 640)))]
     pub source: String,
 }
@@ -141,9 +141,9 @@ pub struct Launcher {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Storage {
-    /// The PersistentVolumeClaim of the results; absent where no results folder is kept on one.
+    /// The PersistentVolumeClaim of the results; absent if the results folder is not kept on a claim.
     pub pvc: Option<Claim>,
-    /// The bucket of the results; absent where they are kept in none.
+    /// The bucket of the results; absent if they are not kept in a bucket.
     pub s3: Option<S3>,
     /// Whether a results folder that cannot be written fails the run.
     pub required: bool,
@@ -159,10 +159,10 @@ pub struct Claim {
     /// The name of the claim.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub claim_name: String,
-    /// The size to ask for when it is created.
+    /// The size to request when the claim is created.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub size: String,
-    /// The StorageClass when it is created. Absent: that of the cluster.
+    /// The StorageClass when the claim is created. Absent: the cluster's StorageClass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
@@ -176,61 +176,61 @@ pub struct S3 {
     /// The name of the bucket.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub bucket: String,
-    /// What the keys of all objects begin with; absent: nothing.
+    /// Prefix of all object keys; absent: no prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub prefix: Option<String>,
     /// The URL of the server, without a slash at its end.
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub endpoint: String,
-    /// The region that requests are signed for.
+    /// The region that signed requests name.
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub region: String,
-    /// The longest that the upload may take, in seconds.
+    /// Time limit of the upload, in seconds.
     pub upload_timeout_seconds: u32,
 }
 
-/// Bounds past which the figures do not count. Shares are decimal text.
+/// Bounds of a valid measurement. Shares are decimal text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Validity {
-    /// The fewest requests that must succeed.
+    /// Minimum number of requests that must succeed.
     pub min_successful_requests: u64,
-    /// The largest share of failed requests.
+    /// Maximum share of failed requests.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_error_ratio: String,
-    /// The largest 99th percentile of the send lag, in milliseconds.
+    /// Maximum 99th percentile of the send lag, in milliseconds.
     pub max_send_lag_p99_milliseconds: u32,
-    /// The largest 99th percentile of the receive delay, in milliseconds.
+    /// Maximum 99th percentile of the receive delay, in milliseconds.
     pub max_receive_delay_p99_milliseconds: u32,
-    /// The largest share of its time that a load thread may use a CPU or wait for one.
+    /// Maximum share of a stage in which a load thread may use a CPU or wait for one.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_cpu_share: String,
-    /// The largest share of periods in which the CPU limit was reached.
+    /// Maximum share of periods in which the launcher reaches its CPU limit.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_throttled_share: String,
-    /// The largest share of the machine's CPU time that its hypervisor may give to others.
+    /// Maximum share of the machine's CPU time that the hypervisor may give to other machines.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_steal_share: String,
-    /// The largest share of reads that held several tokens and came late.
+    /// Maximum share of reads that are late and contain several tokens.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_coalesced_read_share: String,
-    /// The largest share of time in which the launcher could not run.
+    /// Maximum share of time in which the launcher could not run.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_stalled_share: String,
-    /// The largest step of the clock, and the longest sleep of the machine, in milliseconds.
+    /// Maximum step of the clock, and maximum sleep of the machine, in milliseconds.
     pub max_clock_step_milliseconds: u32,
 }
 
-/// What an objective that is missed does.
+/// The effect of a missed objective.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Slo {
     /// Fail: the run fails. Report: nothing else changes.
     pub enforcement: Enforcement,
-    /// The comparison with an earlier run; absent where there is none.
+    /// The comparison with an earlier run; absent without a baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
 }
@@ -240,7 +240,7 @@ pub struct Slo {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Baseline {
-    /// By how many percent of the earlier value a figure may be worse.
+    /// Maximum difference by which a figure may be worse, in percent of the earlier value.
     pub max_regression_percent: u32,
 }
 
@@ -251,9 +251,9 @@ pub struct Baseline {
 pub struct Execution {
     /// Which failures start another attempt, and how many times.
     pub retry: Retry,
-    /// How long each part of an attempt may take.
+    /// Time limits for the parts of an attempt.
     pub deadlines: Deadlines,
-    /// How long the launcher has to drain and to write its report after it was asked to stop, in seconds.
+    /// Time for the launcher to drain and to write its report after a stop request, in seconds.
     pub grace_period_seconds: u32,
 }
 
@@ -262,14 +262,14 @@ pub struct Execution {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Retry {
-    /// How many times at most.
+    /// Maximum number of further attempts.
     pub limit: u32,
-    /// After which failures.
+    /// Failures after which another attempt starts.
     #[cfg_attr(feature = "kube", schemars(length(max = 3)))]
     pub reasons: Vec<RetryCause>,
 }
 
-/// How long each part of an attempt may take, in seconds.
+/// Time limits for the parts of an attempt, in seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]

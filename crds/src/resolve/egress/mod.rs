@@ -134,7 +134,7 @@ impl EgressRules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     ip: IpAddr,
-    /// The address that it leads to, or the address itself.
+    /// The IPv4 address that the address leads to, or the address itself.
     form: IpAddr,
     why: String,
 }
@@ -160,7 +160,7 @@ pub fn is_never_called(ip: IpAddr) -> Option<Refusal> {
 
 fn network(text: &str) -> Option<IpNet> {
     let network: IpNet = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok()?;
-    // A network of mapped addresses is one of IPv4 addresses, as which the addresses are compared.
+    // A network of mapped addresses is compared as a network of IPv4 addresses.
     match network {
         IpNet::V6(six) if six.prefix_len() >= 96 && six.addr().to_ipv4_mapped().is_some() => {
             IpNet::new(six.addr().to_canonical(), six.prefix_len() - 96).ok()

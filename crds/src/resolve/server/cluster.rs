@@ -20,7 +20,7 @@ const KEY_BYTES: usize = 5;
 /// The names of a managed server's objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerNames {
-    /// Its Deployment, and the Service that receives the load.
+    /// The name of the Deployment, and of the Service that receives the load.
     pub server: String,
     /// The Service that leads to each of its pods, for the requests that are spread over them and for their metrics.
     pub pods: String,

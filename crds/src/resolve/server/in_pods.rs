@@ -45,7 +45,7 @@ pub struct ServerInPods {
 pub struct LogAddress {
     /// A host name that resolves to the address of each pod.
     pub host: String,
-    /// Their port.
+    /// The port of the logs.
     pub port: u16,
 }
 
@@ -86,7 +86,7 @@ pub(in crate::resolve) fn in_pods(
     // Of a single pod its Service leads to it, too.
     let service = if effective::server(server).replicas > 1 { names.pods } else { names.server };
     let log = log_port(server).map(|port| LogAddress { host: host(&service, &run.namespace, settings), port });
-    // Its errors are reported as errors of the endpoint.
+    // Errors of the server are reported as errors of the endpoint.
     let server = resolve_server(server, Place::Cluster).ok()?;
     Some(Box::new(ServerInPods { server, log, pods: None, sleep_mode: false }))
 }

@@ -45,7 +45,7 @@ pub struct ManagedServer {
     /// Environment variables, in addition to inherited variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The address that it listens on.
+    /// The address to listen on.
     pub host: String,
     /// The port of the first replica; `None`: any free port.
     pub port: Option<u16>,
@@ -68,7 +68,7 @@ pub struct ManagedServer {
 pub struct ReplicaStart {
     /// The program and the arguments before its options; empty: the entry point of the image.
     pub command: Vec<String>,
-    /// Its arguments.
+    /// The arguments of the command.
     pub args: Vec<String>,
     /// Environment variables, in addition to inherited variables.
     pub env: BTreeMap<String, String>,

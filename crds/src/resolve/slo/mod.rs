@@ -32,7 +32,7 @@ pub struct ResolvedSlo {
     pub enforcement: Enforcement,
     /// At least one, at most [`MAX_OBJECTIVES`], each with a distinct name.
     pub objectives: Vec<ResolvedObjective>,
-    /// An earlier run that each figure is compared with.
+    /// An earlier run to compare each figure with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<ResolvedBaseline>,
 }
@@ -75,7 +75,7 @@ pub enum Scope<'a> {
     Stage(&'a str),
 }
 
-/// An earlier run that figures are compared with.
+/// An earlier run to compare figures with.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

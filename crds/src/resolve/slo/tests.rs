@@ -220,7 +220,7 @@ fn a_resolved_slo_is_read_as_it_is_written() {
 }
 
 proptest! {
-    /// Whatever texts a user writes, an objective is refused with its place or has a limit that a figure can be compared with.
+    /// Whatever texts a user writes, an objective is refused with its place, or has a limit that can be compared with a figure.
     #[test]
     fn hostile_texts_are_refused_with_their_place_or_mean_a_finite_limit(
         name in "\\PC{0,60}", stage in prop::option::of("\\PC{0,80}"), limit in "\\PC{0,40}|[0-9.e+-]{1,12}(ms|s|h)?",

@@ -26,11 +26,11 @@ const RUN: &str = "benchwright.dev/run";
 pub struct Times {
     /// The run has a phase.
     pub accepted: Option<Instant>,
-    /// Its pod is ready.
+    /// The run's pod is ready.
     pub pod_ready: Option<Instant>,
     /// The run is `Running`.
     pub running: Option<Instant>,
-    /// Its pod has ended.
+    /// The run's pod has ended.
     pub pod_ended: Option<Instant>,
     /// The run has finished.
     pub finished: Option<Instant>,

@@ -1,7 +1,7 @@
 //! LoadGen's measurements of a phase, from the records of its requests. Pure.
 //!
-//! A sample is complete when its answer has ended. A failed sample is complete too, so that the test goes on. It is in no latency, it is counted
-//! under its reason, and it makes its phase invalid.
+//! A sample is complete when its answer has ended. A failed sample is complete too, so that the test goes on. No latency includes it, its reason is
+//! counted, and it makes its phase invalid.
 
 use std::{collections::BTreeMap, time::Duration};
 

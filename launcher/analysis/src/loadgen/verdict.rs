@@ -119,7 +119,7 @@ pub struct CorrectedFigures {
     /// The early-stopping estimate of the target percentile of latencies, in nanoseconds, if LoadGen logs an estimate of first tokens under that
     /// name.
     pub early_stopping_latency_ns: Option<i64>,
-    /// Samples with fewer than two tokens, whose time per output token is negative in the logs.
+    /// Samples with fewer than two tokens. Their time per output token is negative in the logs.
     pub too_few_tokens: u64,
 }
 

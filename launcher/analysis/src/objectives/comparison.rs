@@ -8,7 +8,7 @@ use crds::{
 
 use super::reading::{Reading, Source, profiled};
 
-/// An earlier run that figures are compared with.
+/// An earlier run to compare figures with.
 #[derive(Clone, Copy)]
 pub struct Baseline<'a> {
     /// The figures of the earlier run.
@@ -56,7 +56,7 @@ impl Comparison {
 }
 
 impl Baseline<'_> {
-    /// Compares a value with that of the earlier run.
+    /// Compares a value with the value of the earlier run.
     pub(super) fn compare(&self, objective: &ResolvedObjective, stage: Option<&str>, observed: &Reading) -> Comparison {
         let place = stage.map(|it| format!(" in a stage {it}")).unwrap_or_default();
         if let Some(reason) = profiled(self.source, stage) {
@@ -98,7 +98,7 @@ pub(super) fn is_within(bound: Bound, limit: FigureValue, value: FigureValue) ->
     }
 }
 
-/// The stricter one of the limit of an objective and another limit.
+/// The stricter of the limit of an objective and another limit.
 pub fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
     // The other limit is stricter if it meets the objective's limit.
     if is_within(bound, bound.limit(), other) { other } else { bound.limit() }

@@ -151,7 +151,7 @@ fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     profiled(source, stage).or_else(invalid)
 }
 
-/// Of the results of two stages, the one that decides.
+/// The result that decides, out of the results of two stages.
 fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
     if is_worse(&other, &one) { other } else { one }
 }

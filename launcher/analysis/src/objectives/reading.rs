@@ -47,8 +47,7 @@ pub trait Source {
     }
 }
 
-/// The comparability label that a metric depends on: the clock that its times count from, or who counted its tokens. Empty if it depends on no
-/// label.
+/// The comparability label that a metric depends on: the clock of its times, or the counter of its tokens. Empty if it depends on no label.
 pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
     Figure::from_metric(metric).row().basis.choose(clock, itl, tokens)
 }

@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 3;
 pub struct Objectives {
     /// What a missed objective does.
     pub enforcement: Enforcement,
-    /// The earlier run that figures are compared with; `None` if there is none.
+    /// The earlier run to compare figures with; `None` without a baseline.
     pub baseline: Option<ResolvedBaseline>,
     /// In the order of the spec.
     pub results: Vec<ObjectiveResult>,
@@ -46,7 +46,7 @@ pub struct ObjectiveResult {
 }
 
 impl ObjectiveResult {
-    /// The limit that decides: the stricter one of its own limit and the baseline's limit.
+    /// The limit that decides: the stricter of the objective's own limit and the baseline's limit.
     pub fn limit(&self) -> FigureValue {
         let own = self.objective.bound.limit();
         self.baseline.map_or(own, |it| stricter(self.objective.bound, it.limit))

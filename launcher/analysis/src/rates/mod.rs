@@ -91,7 +91,7 @@ impl Plateau {
 pub(super) struct Spans {
     /// The request, its prompt, and whether it was good.
     pub(super) request: (Duration, Duration),
-    /// Its output tokens.
+    /// The output tokens of the request.
     pub(super) output: (Duration, Duration),
 }
 

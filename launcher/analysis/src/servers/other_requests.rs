@@ -13,7 +13,7 @@ const FEW_SHARE: f64 = 0.01;
 ///
 /// - all requests of the run, including those that failed, were cut off, or went to another server. With separate prefill and decode, two servers
 ///   each finish the same request. So each server is compared alone, and counts of servers are never added;
-/// - the requests in flight before the run began, such as those of an earlier attempt, even if another client sent them.
+/// - the requests in flight before the run began, such as requests of an earlier attempt, even if another client sent them.
 ///
 /// A difference of at most two requests, or of 1 % of the server's count, counts as none.
 #[derive(Clone, Copy, Debug, PartialEq)]

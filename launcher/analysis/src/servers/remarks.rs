@@ -96,7 +96,7 @@ pub(super) fn remarks(
     found
 }
 
-/// The URL of an address, and the address that its name resolves to.
+/// The URL of an address, with the resolved IP address.
 fn place(it: &Address) -> String {
     format!("{}{}", one_line(&it.url), it.address.map(|it| format!(" ({it})")).unwrap_or_default())
 }

@@ -57,7 +57,7 @@ fn random() -> RequestSource {
     RequestSource::random(length(1_000), length(10), PromptText::Words)
 }
 
-/// The contamination of a workload of two stages, of which the first is a warm-up of 7 requests.
+/// The contamination of a workload of two stages. The first stage is a warm-up of 7 requests.
 fn contamination(change: impl FnOnce(&mut Case), rows: Option<RowsUsed>) -> Contamination {
     let mut case = case(vec![closed("warm", 1), closed("c1", 1)]);
     case.workload.requests = random();

@@ -12,7 +12,7 @@ fn a_rate_that_was_not_reached_is_told() {
 
 #[test]
 fn a_queue_that_grows_is_told_of_open_load_alone() {
-    // 8 requests per second, of which the server answers `served`.
+    // 8 requests per second. The server answers `served` of them per second.
     let remarks = |stage: Stage, served: f64| {
         let requests = (0..480).map(|number| {
             let (record, wire) = request(0, number * 125, 0, 1);

@@ -1,4 +1,4 @@
-//! The records that the uncertainty of figures comes from, and parts of a stage.
+//! The records for the uncertainty of figures, and parts of a stage.
 
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ use setup::Bench;
 pub enum Group {
     /// Streams at a pace: CPU per token against a bare client, tokens held, errors of TTFT, latency and ITL
     Streams,
-    /// A thousand requests at once
+    /// A thousand concurrent requests
     Wave,
     /// Open-loop load: how late requests are, and whether the rate is kept
     Schedule,

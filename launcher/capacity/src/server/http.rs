@@ -22,7 +22,7 @@ pub(super) struct Request<'a> {
     pub(super) length: usize,
     /// The requested generation endpoint; `None` for everything else.
     pub(super) endpoint: Option<Endpoint>,
-    /// Its `x-request-id`.
+    /// The request's `x-request-id`.
     pub(super) id: Option<&'a str>,
     /// The body.
     pub(super) body: &'a [u8],

@@ -33,7 +33,7 @@ impl Pace {
 pub(super) struct Stream {
     /// The slot of its connection.
     pub(super) slot: u32,
-    /// How often the slot was used before. It distinguishes a stream whose connection is gone from a newer one.
+    /// Number of earlier uses of the slot. It distinguishes a stream with a lost connection from a newer stream.
     pub(super) generation: u32,
 }
 

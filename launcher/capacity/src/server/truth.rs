@@ -26,7 +26,7 @@ pub struct Truth {
 pub struct RequestTruth {
     /// The stage of its run.
     pub stage: u32,
-    /// Its number in the stage.
+    /// The number of the request in the stage.
     pub number: u64,
     /// When its last byte was read.
     pub arrived_ns: u64,

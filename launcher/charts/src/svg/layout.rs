@@ -19,7 +19,7 @@ const PAD: f64 = 12.0;
 pub(crate) const TITLE: f64 = 15.0;
 pub(crate) const TEXT: f64 = 12.0;
 pub(crate) const SMALL: f64 = 11.0;
-/// The text size that labels have room for: a page on a narrow screen enlarges texts.
+/// Maximum text size for which labels have room: a page on a narrow screen enlarges texts.
 const ROOM: f64 = 14.5;
 /// Minimum height of the frame.
 const LEAST_HEIGHT: f64 = 60.0;

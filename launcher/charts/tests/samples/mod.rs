@@ -239,7 +239,7 @@ pub fn stages() -> Figure {
     }
 }
 
-/// A figure whose series has no value.
+/// A figure with a series without values.
 pub fn empty() -> Figure {
     Figure {
         id: "empty".into(),

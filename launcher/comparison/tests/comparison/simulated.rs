@@ -36,7 +36,7 @@ fn slower(seed: u64) -> SimOptions {
     options
 }
 
-/// A target whose connections the simulator serves on this runtime.
+/// A target: the simulator serves its connections on this runtime.
 fn target(options: SimOptions) -> Target {
     let simulator = Simulator::new(options);
     Target::in_process(Api::Completions, move || {

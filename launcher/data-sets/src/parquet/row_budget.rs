@@ -30,7 +30,7 @@ pub(super) struct RowBudget {
     fixed: Option<u64>,
     /// The longest value of the dictionary.
     longest: u64,
-    /// Bytes of the row that the last page ended with.
+    /// Bytes of the incomplete row at the end of the last page.
     begun: u64,
 }
 

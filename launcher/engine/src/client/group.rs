@@ -33,7 +33,7 @@ impl Resends {
 struct UsedConnections {
     /// Requests of a stage that got an answer.
     answered: AtomicU64,
-    /// Requests of a stage whose connection ended without a byte of an answer.
+    /// Requests of a stage with a connection that ended without a byte of an answer.
     closed: AtomicU64,
     /// Whether used connections are given up until the end of the run.
     given_up: AtomicBool,

@@ -1,4 +1,4 @@
-//! Reads JSON whose strings contain bytes or escapes that JSON does not allow, as some servers send it. Pure.
+//! Reads JSON from servers that put invalid bytes or escapes into strings. Pure.
 
 use serde::de::DeserializeOwned;
 

@@ -213,7 +213,7 @@ impl Client {
     }
 
     fn one_needs_spare(&self) -> bool {
-        // Spare connections would use files that requests wait for.
+        // Spare connections would use up file descriptors that requests need.
         !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)
@@ -272,7 +272,7 @@ impl Client {
         self.take_open().await
     }
 
-    /// Keeps a connection whose answer has ended, if it can carry another request: for its session if the session keeps one, else for any
+    /// Keeps a connection after the end of an answer, if it can carry another request: for its session if the session keeps one, else for any
     /// request. A stream of a shared connection is released when it is dropped.
     async fn keep(&self, connection: Connection, session: Option<&SessionLink>) {
         if let Connection::Http1(mut connection) = connection

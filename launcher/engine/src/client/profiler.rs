@@ -27,8 +27,8 @@ pub async fn is_offered(target: &Target) -> bool {
     !matches!(asked, Ok(Err(ControlError::NotThere { .. })))
 }
 
-/// Starts the profiler. `cuda`: use the CUDA profiler, which an outer profiler waits for. SGLang needs this in the request; vLLM has it on
-/// its command line.
+/// Starts the profiler. `cuda`: use the CUDA profiler, because an outer profiler waits for it. SGLang needs this in the request; vLLM has it on its
+/// command line.
 ///
 /// # Errors
 /// The server has no such endpoint, refuses, or does not answer.

@@ -50,7 +50,7 @@ pub(super) enum Connector {
 }
 
 impl Connector {
-    /// Sets the HTTP version for connections that are made from now on.
+    /// Sets the HTTP version of future connections.
     pub(super) fn speak(&mut self, version: HttpVersion) {
         let (http2, tls) = match self {
             Connector::Network { tls, http2, .. } => (http2, tls.as_mut()),

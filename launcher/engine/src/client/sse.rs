@@ -18,9 +18,9 @@ pub(super) struct TooLong;
 /// Takes bytes in any pieces and returns events.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
-    /// The beginning of a line whose end has not arrived.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
-    /// Data lines, joined by LF, of an event whose end has not arrived.
+    /// Data lines of an incomplete event, joined by LF.
     data: Vec<u8>,
     has_data: bool,
     /// The last byte was CR: an LF that follows belongs to it.

@@ -57,7 +57,7 @@ pub(super) struct TurnEnd {
     pub(super) ended: Duration,
     /// Prompt length according to the server's usage.
     pub(super) input_tokens: Option<u32>,
-    /// Its output; `None` if it has none, or if its output was not kept.
+    /// The output of the turn; `None` if the turn has none, or if the output was not kept.
     pub(super) answer: Option<Answer>,
     /// Output length.
     pub(super) output_tokens: u32,
@@ -127,7 +127,7 @@ pub fn poll_and_spawn<T: 'static>(in_flight: &mut JoinSet<()>, request: impl Fut
 
 /// Checks how a request's task ended: a panic in it is a bug, and continues in this thread.
 pub fn check_join(joined: Result<(), JoinError>) {
-    // A request whose task was aborted has left its record.
+    // An aborted task has already left the record of its request.
     if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
         resume_unwind(panic);
     }
@@ -217,7 +217,7 @@ impl InFlightRequest {
             let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
             match gone {
                 None => waiting.await.unwrap_or_else(Err),
-                // Boxed: requests whose clients do not disconnect would otherwise reserve memory for it.
+                // Boxed: otherwise requests with clients that do not disconnect would reserve memory for it.
                 Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
                     Ok(called) => called.unwrap_or_else(Err),
                     Err(TimedOut) => Ok(RequestOutcome::Abandoned),

@@ -55,7 +55,7 @@ pub(super) struct Earlier<'a> {
     pub(super) run: Option<(Duration, &'a StageCounts)>,
 }
 
-/// An open-loop stage whose rate earlier stages determine.
+/// An open-loop stage with a rate that earlier stages determine.
 #[derive(Debug)]
 pub(super) struct MeasuredLoad {
     rate: MeasuredRate,
@@ -64,7 +64,7 @@ pub(super) struct MeasuredLoad {
     seed: Seed,
 }
 
-/// A stage whose times were drawn when it began.
+/// A stage with times that were drawn when it began.
 #[derive(Debug)]
 pub(super) struct Drawn {
     pub(super) rate: RequestRate,

@@ -173,7 +173,7 @@ pub struct LoadOrder<'a> {
     pub progress: Arc<Progress>,
 }
 
-/// A load whose times are drawn and whose requests can be made, before anything is sent.
+/// A load with drawn times. All its requests can be made before anything is sent.
 #[derive(Debug)]
 pub struct PreparedLoad<'a> {
     order: LoadOrder<'a>,
@@ -181,12 +181,12 @@ pub struct PreparedLoad<'a> {
 }
 
 impl PreparedLoad<'_> {
-    /// Requests of the stages whose number of requests is known before the load.
+    /// Number of requests of the stages with a number that is known before the load.
     pub fn requests(&self) -> u64 {
         self.plan.requests()
     }
 
-    /// Number of stages whose number of requests depends on answers, time or earlier stages.
+    /// Number of stages with a number of requests that depends on answers, time or earlier stages.
     pub fn undecided_stages(&self) -> u64 {
         self.plan.undecided_stages()
     }

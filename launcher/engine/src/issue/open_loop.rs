@@ -22,7 +22,7 @@ const MARGIN: Duration = Duration::from_micros(200);
 const MAX_LATE: u32 = 16;
 /// The requests in this first part of a stage get connections before the stage begins: at least and at most this many connections.
 const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
-/// Maximum connections that are opened before a stage whose requests leave together.
+/// Maximum connections that are opened before a stage with requests that leave together.
 const MAX_WARM: usize = 4_096;
 /// The time that a new connection may take. Spare connections are kept for the requests in this time: at least and at most this many.
 const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);

@@ -16,7 +16,7 @@ pub enum KeepOutputs {
 }
 
 impl KeepOutputs {
-    /// The requests of a phase whose output is kept.
+    /// The requests of a phase with kept output.
     pub(super) fn of_phase(phase: &dyn Phase) -> KeepOutputs {
         let count = u32::try_from(phase.request_count()).unwrap_or(u32::MAX);
         let kept = || (0..count).filter(|it| phase.keeps_output(u64::from(*it)));

@@ -29,7 +29,7 @@ pub(super) struct Prepared {
     pub(super) requested: RequestedLengths,
     /// When its client disconnects; `None`: it waits for the whole answer.
     pub(super) leaves: Option<Leaves>,
-    /// Its output is kept.
+    /// The output of the request is kept.
     pub(super) keep_output: bool,
     /// How long it took to build the request.
     pub(super) build: Duration,
@@ -73,7 +73,7 @@ impl Ahead {
         self.ready.push_front(prepared);
     }
 
-    /// The first waiting request. If none waits, makes the request whose number `number` returns.
+    /// The first waiting request. If none waits, makes the request with the number that `number` returns.
     pub(super) fn next(&mut self, shared: &Shared, number: impl FnOnce() -> Option<u64>) -> Option<Prepared> {
         match self.ready.pop_front() {
             Some(prepared) => {

@@ -14,9 +14,9 @@ use crate::hold::Hold;
 /// The progress of the load. The counters are not read at one instant: they may differ by a request.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Requests of the stages whose number of requests is known, see [`Progress::planned_requests`].
+    /// Requests of the stages with a known number of requests, see [`Progress::planned_requests`].
     pub planned: AtomicU64,
-    /// Stages whose number of requests is not known: it depends on answers, on time, or on stages that have not run yet.
+    /// Stages with an unknown number of requests: it depends on answers, on time, or on stages that have not run yet.
     pub undecided_stages: AtomicU64,
     pub issued: AtomicU64,
     /// Requests that have ended, failed ones included.

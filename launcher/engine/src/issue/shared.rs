@@ -57,7 +57,7 @@ struct SharedStage {
     start: OnceLock<Duration>,
     /// Counts for the rates of later stages; `None` if none needs them.
     counts: Option<StageCounts>,
-    /// The times of a stage whose rate earlier stages determine.
+    /// The times of a stage with a rate that earlier stages determine.
     drawn: OnceLock<Result<Drawn, NotMeasured>>,
     claims: Claims,
     start_rate: StartRate,
@@ -115,8 +115,8 @@ impl Shared {
         &self.stages[stage].claims
     }
 
-    /// The times of a stage whose rate earlier stages determine. The first worker that needs them draws them; the other workers wait. Call it
-    /// when all workers have ended the earlier stages. `None` for any other stage.
+    /// The times of a stage with a rate that earlier stages determine. The first worker that needs the times draws them; the other workers wait. Call
+    /// it when all workers have ended the earlier stages. `None` for any other stage.
     pub(super) fn draw(&self, stage: usize) -> Option<&Result<Drawn, NotMeasured>> {
         let PlannedLoad::Measured(load) = &self.plan.stages[stage].load else { return None };
         let earlier = |index: u32| {
@@ -212,7 +212,7 @@ impl Shared {
         }
     }
 
-    /// Records the number of requests in flight, all of which belong to this stage.
+    /// Records the number of requests in flight. All of them belong to this stage.
     pub(super) fn sample_under_way(&self, stage: usize) {
         self.stages[stage].counts.iter().for_each(|it| it.sample(self.clock.now(), self.progress.under_way()));
     }

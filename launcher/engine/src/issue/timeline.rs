@@ -7,7 +7,7 @@ use std::{
 
 use clock::Clock;
 
-/// Requests whose times are kept: enough for a median, and few enough that a change shows soon.
+/// Number of requests to keep times for: enough for a median, and few enough that a change shows soon.
 const RECENT: usize = 100;
 
 /// The planned stages, and the clock on which they run.

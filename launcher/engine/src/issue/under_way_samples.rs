@@ -1,4 +1,4 @@
-//! [I/O] Samples the number of requests in flight while a stage runs whose drain determines the rate of a later stage.
+//! [I/O] Samples the number of requests in flight during a stage, if the stage's drain determines the rate of a later stage.
 
 use std::{sync::Arc, time::Duration};
 

@@ -12,7 +12,7 @@ use super::{Call, CallPrompt, Message, Session, message::Said, otel::RawCall};
 
 /// Builds the graph of requests in the order in which they began.
 ///
-/// A request follows every request whose answer its messages contain, and the last request that had ended before it began. Indirect
+/// A request follows every request with an answer that its messages contain, and the last request that had ended before it began. Indirect
 /// predecessors are left out.
 pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Session {
     let mut built = Session { calls: Vec::with_capacity(calls.len()), ..Session::default() };
@@ -112,7 +112,7 @@ impl<'a> Answered<'a> {
         }
     }
 
-    /// The latest request whose answer equals this message.
+    /// The latest request with an answer that equals this message.
     fn by(&self, message: &Map<String, Value>) -> Option<usize> {
         if message.get("role").and_then(Value::as_str) != Some("assistant") {
             return None;
@@ -132,7 +132,7 @@ fn kept(seconds: f64, recorded: &RecordedSessions) -> Duration {
     recorded.max_idle.map_or(wait, |most| wait.min(most.0))
 }
 
-/// A wait, from 0 to the longest one that the workload allows.
+/// A wait, from 0 to the maximum that the workload allows.
 pub(super) fn bounded_wait(seconds: f64, recorded: &RecordedSessions) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX).min(recorded.max_wait.0)
 }

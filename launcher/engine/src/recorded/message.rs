@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Message {
     /// The recorded message: a JSON object.
     pub(crate) recorded: String,
-    /// The request whose answer this message is; `None`: the message is sent as recorded.
+    /// The request that this message answers; `None`: the message is sent as recorded.
     pub(crate) answer_of: Option<u32>,
 }
 
 /// The content of a recorded message, for comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// Its text; empty: none.
+    /// The text of the message; empty: the message has no text.
     pub(crate) text: String,
     /// The ids of its tool calls, in alphabetical order.
     pub(crate) tool_calls: Vec<String>,

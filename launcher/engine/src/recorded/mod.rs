@@ -84,7 +84,7 @@ impl RecordedError {
 /// A recorded session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Session {
-    /// Its requests, in the order in which they began.
+    /// The requests of the session, in the order in which they began.
     pub(crate) calls: Vec<Call>,
     /// The messages of all its requests, each once.
     pub(crate) messages: Vec<Message>,
@@ -106,11 +106,11 @@ pub(crate) struct BlockSettings {
 /// A recorded request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// Its predecessors.
+    /// The predecessors of the request.
     pub(crate) after: Vec<u32>,
     /// The time from the end of its last predecessor, or from the start of the session, to its own start.
     pub(crate) wait: Duration,
-    /// Its prompt.
+    /// The prompt of the request.
     pub(crate) prompt: CallPrompt,
     /// Number of tokens in its answer.
     pub(crate) output: u32,
@@ -240,7 +240,7 @@ fn bounded(calls: usize) -> Result<(), String> {
 }
 
 impl Session {
-    /// The requests whose answers a request contains. Each is returned as often as it is contained.
+    /// The requests with answers that this request contains. Each is returned as often as its answer is contained.
     pub(crate) fn answers_in(&self, call: &Call) -> impl Iterator<Item = usize> {
         let places = match &call.prompt {
             CallPrompt::Messages(places) => places.as_slice(),
@@ -313,7 +313,7 @@ fn paths(files: &RecordedFiles) -> Result<Vec<PathBuf>, RecordedError> {
     Ok(paths)
 }
 
-/// The files in a folder whose names `passes` accepts, sorted by name.
+/// The files in a folder with names that `passes` accepts, sorted by name.
 fn listed(folder: &Path, passes: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, RecordedError> {
     let failed = |source| RecordedError::Read { path: folder.to_owned(), source };
     let mut paths = Vec::new();

@@ -1,6 +1,6 @@
 //! Draws the lengths of a request's prompt and answer. Each number has its own draw, independent of the order.
 //!
-//! A shape whose parameters have no distribution, such as an infinite deviation, is its mean.
+//! If the parameters of a shape define no distribution, such as an infinite deviation, every length is the mean.
 
 use std::f64::consts::FRAC_2_PI;
 

@@ -20,7 +20,7 @@ impl Seeds<'_> {
     }
 }
 
-/// For a load whose texts may repeat texts of another run: a test, or a trial against its own server.
+/// For a load that may repeat texts of another run: a test, or a trial against its own server.
 impl From<Seed> for Seeds<'static> {
     fn from(run: Seed) -> Self {
         Seeds { run, prompt_salt: "" }

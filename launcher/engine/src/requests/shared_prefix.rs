@@ -68,7 +68,7 @@ impl SharedPrefix {
         })
     }
 
-    /// The prompts of a workload whose source is shared prefixes. Prompts of another source have no text.
+    /// The prompts of a workload with shared prefixes as source. Prompts of another source have no text.
     ///
     /// # Errors
     /// There are too many prompts.

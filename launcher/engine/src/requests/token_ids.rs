@@ -1,4 +1,4 @@
-//! Prompts as token ids, whose length needs no tokenizer.
+//! Prompts as token ids. Their length needs no tokenizer.
 
 use std::fmt::Write as _;
 

@@ -45,7 +45,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
     Some(Schedule::from_nanos(nanos))
 }
 
-/// The times of an open loop, whose rate may vary.
+/// The times of an open loop with a rate that may vary.
 fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Option<u64>, seed: Seed) -> Vec<u64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed.0);
     if let Rate::Varying(RateShape::RampUp { strategy, from, to }) = rate {

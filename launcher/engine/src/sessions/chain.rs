@@ -1,4 +1,4 @@
-//! One session whose turns follow each other: its next prompt, and its history so far. Pure.
+//! One session with turns that follow each other: its next prompt, and its history so far. Pure.
 
 use std::{collections::VecDeque, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -48,7 +48,7 @@ pub(crate) struct Answer {
 /// A turn that can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NextTurn {
-    /// Its number in the session, from 1.
+    /// The number of the turn in the session, from 1.
     pub(crate) number: NonZeroU32,
     /// The lengths of the whole prompt and of the answer.
     pub(crate) requested: RequestedLengths,

@@ -51,7 +51,7 @@ pub(crate) struct PlannedSessions {
     pub(crate) header: Option<HeaderName>,
     /// Distinct sessions; `None`: every session is a new one.
     pub(crate) count: Option<u64>,
-    /// Number of sessions whose first request was sent, over all stages.
+    /// Number of sessions with a sent first request, over all stages.
     begun: AtomicU64,
     /// Number of sessions begun before each stage; not set: the stage has not begun.
     begun_before: Vec<OnceLock<u64>>,
@@ -79,14 +79,14 @@ struct Recordings {
 /// A session before its first request.
 #[derive(Debug)]
 pub(crate) enum NewSession {
-    /// Its turns follow each other.
+    /// The turns of the session follow each other.
     Chain(Box<Chain>),
-    /// Its requests form a graph.
+    /// The requests of the session form a graph.
     Graph(RecordedSession),
 }
 
 impl PlannedSessions {
-    /// The sessions of a workload; `None` if its requests form no sessions. `has_phases`: a stage is a phase, whose requests are samples.
+    /// The sessions of a workload; `None` if its requests form no sessions. `has_phases`: a stage is a phase, and its requests are samples.
     ///
     /// # Errors
     /// The sessions cannot be made, or cannot be sent in the way that the workload specifies.
@@ -181,7 +181,7 @@ impl PlannedSessions {
         self.settings.unit == Unit::Request
     }
 
-    /// Counts a session whose first request is sent.
+    /// Counts a session when its first request is sent.
     pub(crate) fn count_begun(&self) {
         // Relaxed: the value is read when all requests of a stage have ended.
         self.begun.fetch_add(1, Ordering::Relaxed);

@@ -18,7 +18,7 @@ pub(super) struct Opening {
 pub(super) struct NewTurn {
     /// The user message.
     pub(super) user: Arc<str>,
-    /// Its length in tokens, if it is known.
+    /// The length of the turn's input in tokens, if it is known.
     pub(super) input: Option<u32>,
     /// The requested length of the answer; `None`: the server decides.
     pub(super) output: Option<u32>,

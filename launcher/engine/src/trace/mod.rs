@@ -1,7 +1,7 @@
 //! [I/O] Reads recorded requests from a file: a CSV file with a header, or one JSON object per line.
 //!
-//! A message names the line and the problem, and never repeats the content: the path comes from a profile, whose author
-//! may not be allowed to read every file that the launcher can read.
+//! A message names the line and the problem, and never repeats the content: the path comes from a profile, and its author may not be allowed to read
+//! every file that the launcher can read.
 
 mod blocks;
 mod notices;
@@ -131,7 +131,7 @@ impl Traces {
     }
 }
 
-/// Mean number of requests of a load whose trace is known.
+/// Mean number of requests of a load with a known trace.
 fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     match load {
         Load::Trace { count, .. } => count.unwrap_or(u64::MAX).min(trace.len() as u64) as f64,

@@ -114,7 +114,7 @@ pub fn fault(kind: FaultKind) -> Option<Fault> {
     Some(Fault { kind, ratio: 1.0 })
 }
 
-/// A target whose connections the simulator serves on this runtime.
+/// A target: the simulator serves its connections on this runtime.
 pub fn simulated(options: SimOptions) -> Target {
     let simulator = Simulator::new(options);
     in_process(move |server| {

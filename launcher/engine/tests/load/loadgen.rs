@@ -30,7 +30,7 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// A data set of 20 samples, of which 10 are loaded at a time.
+/// A data set of 20 samples. At most 10 of them are loaded at a time.
 pub fn test(settings: Settings) -> Workload {
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 20, performance_sample_count: 10 };
     let scenario = settings.scenario;

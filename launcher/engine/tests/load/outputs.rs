@@ -1,4 +1,4 @@
-//! The output of requests whose output is kept, over a real socket.
+//! The output of requests with kept output, over a real socket.
 
 use std::net::Ipv4Addr;
 

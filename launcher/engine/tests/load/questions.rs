@@ -1,4 +1,4 @@
-//! Questions with four choices, whose answers are kept.
+//! Questions with four choices and kept answers.
 
 use std::path::PathBuf;
 

@@ -12,7 +12,7 @@ use super::common::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_lone_request_has_exactly_the_times_of_the_server() {
-    // About one request every 20 s, each of which takes 180 ms: with this seed they never overlap.
+    // About one request every 20 s. Each takes 180 ms, so that with this seed they never overlap.
     let result = issue(&workload(vec![open(0.05, 400)], 5), &simulated(server(millis(100), millis(20)))).await;
     let records = records(&result);
     assert_eq!(records.len(), 20);

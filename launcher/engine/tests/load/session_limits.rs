@@ -21,7 +21,7 @@ use super::{
     sessions::{Server, conversations, recorded, run, talk, turns},
 };
 
-/// A Weka session whose prompts have this many tokens and wait only for the previous answer.
+/// A Weka session with prompts of these lengths in tokens. Each prompt waits only for the previous answer.
 pub(super) fn weka(inputs: &[u32]) -> String {
     let call = |input: &u32| json!({"t": 0, "type": "n", "in": input, "out": 1, "hash_ids": [input], "api_time": 0});
     json!({"id": inputs[0].to_string(), "block_size": 64, "requests": inputs.iter().map(call).collect::<Vec<_>>()})
@@ -73,7 +73,7 @@ async fn a_stop_cuts_a_recorded_session_short() {
     assert!(result.issued < 3 && result.recorder.stages[0].stopped_early, "{}", result.issued);
 }
 
-/// A stage with two slots, the second of which may start only after the stage has ended, and then a stage with one session.
+/// A stage with two slots, then a stage with one session. The second slot may start only after the first stage has ended.
 fn stages() -> Vec<Stage> {
     let load = Load::Closed {
         concurrency: 2,

@@ -649,7 +649,7 @@ async fn a_stage_ends_when_no_recorded_session_is_left() {
 async fn a_recorded_session_begins_with_the_request_that_was_due_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
-    // Two concurrent requests, of which the second ends first.
+    // Two concurrent requests. The second request ends first.
     let spans = [span(0.0, 3.0, &said("user", "long"), "a"), span(1.0, 2.0, &said("user", "short"), "b")];
     std::fs::write(&path, format!("[{}]", spans.join(","))).unwrap();
     let server = Server { is_slow: Some(0), ..Server::default() };

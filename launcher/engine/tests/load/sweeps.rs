@@ -1,4 +1,4 @@
-//! Stages whose rate earlier stages determine. A server answers with one token 100 ms after each request.
+//! Stages with a rate that earlier stages determine. A server answers with one token 100 ms after each request.
 
 use std::time::Duration;
 

@@ -49,7 +49,7 @@ use crate::{
 const OUTPUT_ENDS: Duration = Duration::from_secs(1);
 /// The time limit for the rest of the output: the reader of our output may be slow, and a process that the engine left may write endlessly.
 const OUTPUT_LIMIT: Duration = Duration::from_secs(10);
-/// The exit statuses of a shell for a program that does not exist, and for one that may not be executed.
+/// The exit statuses of a shell for a program that does not exist, and for a program that may not be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 /// The offset that is added to the number of the signal that ended the engine, as shells and container runtimes do.
@@ -109,7 +109,7 @@ struct State {
     started: OnceLock<(i32, Timestamp)>,
     ready: Readiness,
     starts: u32,
-    /// Bytes of the output that were read, and bytes that were passed on.
+    /// Number of bytes of the output that were read, and that were forwarded.
     read: AtomicU64,
     passed: AtomicU64,
 }
@@ -288,7 +288,7 @@ async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc:
     }
 }
 
-/// The signals that this process receives from now on, in order.
+/// The signals that this process will receive, in order.
 fn forwarded() -> io::Result<mpsc::Receiver<Signal>> {
     let (sender, receiver) = mpsc::channel(FORWARDED.len());
     for number in FORWARDED {
@@ -329,7 +329,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
             let count = part.len() as u64;
             state.read.fetch_add(count, Ordering::Relaxed);
             if to.as_mut().is_some_and(|it| it.write_all(part).is_err()) {
-                // The engine must not wait for an output whose reader is gone.
+                // The engine must not wait for an output without a reader.
                 to = None;
             }
             if let Some(mut log) = state.log() {

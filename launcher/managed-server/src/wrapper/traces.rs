@@ -20,9 +20,9 @@ const MAX_DEPTH: usize = 4;
 /// A file of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Trace {
-    /// Its path within the folder, with `/` between its parts.
+    /// The path of the file within the folder, with `/` between its parts.
     pub name: String,
-    /// Its current size.
+    /// The current size of the file.
     pub bytes: u64,
 }
 

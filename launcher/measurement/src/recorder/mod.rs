@@ -60,7 +60,7 @@ pub enum Keep {
     RecordsAndGaps,
 }
 
-/// The output of a request whose output is kept.
+/// The kept output of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptOutput {
     /// Index of its stage in the workload.
@@ -80,7 +80,7 @@ pub struct Recorder {
     pub stages: Vec<StageTally>,
     /// One record per started request, in the order in which the requests ended; `None` if the run requests no records.
     pub records: Option<Records>,
-    /// Requests whose stage does not exist.
+    /// Requests of a stage that does not exist.
     strays: u64,
     /// The recorder's input beyond the records; `None` if the run requests no records.
     pub tape: Option<Tape>,

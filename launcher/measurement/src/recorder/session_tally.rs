@@ -17,7 +17,7 @@ pub const TURNS: usize = 16;
 pub struct SessionEnd {
     /// Index of its stage in the workload.
     pub stage: usize,
-    /// Its number in the stage, from 0.
+    /// The number of the session in the stage, from 0.
     pub number: u64,
     /// When its first turn was due; `None` if it has sent no turn.
     pub began: Option<Duration>,
@@ -31,9 +31,9 @@ pub struct SessionEnd {
     pub is_cut: bool,
     /// Whether it began with a later turn than its first.
     pub is_partial: bool,
-    /// Turns whose prompts omit earlier turns, because the context was full.
+    /// Turns with prompts that omit earlier turns, because the context was full.
     pub shortened_turns: u32,
-    /// Turns whose prompt lengths the server reported.
+    /// Turns with prompt lengths that the server reported.
     pub with_usage: u32,
     /// Total prompt length of these turns.
     pub input_tokens: u64,
@@ -109,7 +109,7 @@ pub struct SessionTally {
     pub input_tokens: LengthHistogram,
     /// Total output length per complete session.
     pub output_tokens: LengthHistogram,
-    /// Turns whose prompts omit earlier turns, because the context was full.
+    /// Turns with prompts that omit earlier turns, because the context was full.
     pub shortened_turns: u64,
     /// How long scheduled requests waited for the previous turn and for their think time; empty if the load starts sessions.
     pub hold: TimeHistogram,
@@ -127,7 +127,7 @@ pub struct TurnTally {
     pub ttft: TimeHistogram,
     /// Time to the last token, from scheduled.
     pub latency: TimeHistogram,
-    /// Successful requests whose prompt length the server reported.
+    /// Successful requests with a prompt length that the server reported.
     pub with_usage: u64,
     /// Total prompt length of these requests.
     pub input_tokens: u64,

@@ -31,10 +31,10 @@ pub struct StageTally {
     pub latency_scheduled: TimeHistogram,
     /// Time to the last token, from sent.
     pub latency_sent: TimeHistogram,
-    /// Times between two tokens, pooled over requests whose content events hold one token each, as far as the server reports it. These are
-    /// the times between the content events.
+    /// Times between two tokens, pooled over requests with one token per content event, as far as the server reports it. These are the times between
+    /// the content events.
     pub itl: TimeHistogram,
-    /// Times between two tokens of requests whose events hold several tokens: each gap divided by the tokens per gap of its request.
+    /// Times between two tokens of requests with several tokens per event: each gap divided by the tokens per gap of its request.
     pub itl_of_several: TimeHistogram,
     /// The undivided gaps of these requests.
     pub gaps_of_several: TimeHistogram,
@@ -60,7 +60,7 @@ pub struct StageTally {
     pub output_tokens_total: u64,
     /// Sum of the output lengths of successful requests, including tokens outside the window bounds.
     pub output_tokens_of_ended: u64,
-    /// Successful requests whose output length is the server's count.
+    /// Successful requests with an output length from the server's count.
     pub with_usage: u64,
     /// Content events of the streamed requests among them.
     pub events: u64,
@@ -70,12 +70,12 @@ pub struct StageTally {
     pub set_aside: u64,
     /// The first impossible usage.
     pub set_aside_sample: Option<Earliest<SetAside>>,
-    /// Successful requests whose answer came in one piece although a stream was requested.
+    /// Successful requests with an answer in one piece although a stream was requested.
     pub in_one_piece: u64,
-    /// Requests whose prompt length differs from the requested length: by more than a tenth for words, or by more than one added token for
+    /// Requests with a prompt length that differs from the requested length: by more than a tenth for words, or by more than one added token for
     /// token ids.
     pub input_length_misses: u64,
-    /// Requests whose output length differs from the requested length.
+    /// Requests with an output length that differs from the requested length.
     pub output_length_misses: u64,
     /// Prompt lengths as counted by the server and as requested, summed over requests that have both.
     pub input_of_requested: LengthSums,
@@ -264,7 +264,7 @@ impl StageTally {
         used
     }
 
-    /// `several`: tokens and gaps of a request whose gaps contain more than one token.
+    /// `several`: tokens and gaps of a request with more than one token per gap.
     fn record_gap(&mut self, gap: Duration, several: Option<(u32, u32)>) {
         match several {
             None => self.itl.record(gap),

@@ -182,7 +182,7 @@ fn a_cut_counts_the_tokens_and_gaps_within_it() {
     let late = cut(160, 300, &[(request(), wire())]);
     assert_eq!((late.succeeded(), late.output_tokens_total, late.output_tokens_of_ended), (1, 3, 4));
     check(&late.itl, &[20.0, 20.0, 40.0]);
-    // Its latencies count completely; its send was before the window.
+    // The latencies of the request count completely; the request was sent before the window.
     check(&late.latency_sent, &[130.0]);
     check(&late.send_lag, &[]);
     assert_eq!(late.span(), Some((millis(160), millis(300))));
@@ -203,7 +203,7 @@ fn a_cut_counts_the_tokens_and_gaps_within_it() {
 
 #[test]
 fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
-    // 10 tokens in 4 events, two of which are within the window: 5 tokens.
+    // 10 tokens in 4 events. Two of the events are within the window: 5 tokens.
     let many = RequestRecord { output_tokens: Some(10), ..request() };
     assert_eq!(cut(100, 180, &[(many, wire())]).output_tokens_total, 5);
     let whole = RequestRecord { first_token: None, content_events: 0, ..request() };
@@ -212,7 +212,7 @@ fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
     assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
 }
 
-/// A stream with one token every 3 ms, whose events hold `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
+/// A stream with one token every 3 ms, in events of `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
 fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
     let gaps: InterTokenTimes = sizes[1..].iter().map(|it| millis(3) * *it).collect();
     let last_token = Some(millis(151) + gaps.iter().sum::<Duration>());

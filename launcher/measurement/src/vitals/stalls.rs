@@ -8,7 +8,7 @@ use crate::{histogram::TimeHistogram, wire::fields};
 /// shortest time between two tokens.
 const STALL: Duration = Duration::from_millis(5);
 
-/// Maximum stalls whose times are kept. If one of the shortest stalls occurs in each 5 ms, they fill up in 80 s.
+/// Maximum number of stalls with kept times. If one of the shortest stalls occurs in each 5 ms, they fill up in 80 s.
 const MOST_TIMES: usize = 16_384;
 
 /// When the process could not run, on the clock of the run.

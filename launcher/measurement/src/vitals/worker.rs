@@ -11,7 +11,7 @@ use crate::{
 pub struct WorkerVitals {
     /// One entry per stage.
     pub stages: Vec<StageVitals>,
-    /// Its timer counted whole milliseconds, because the kernel had no finer timer.
+    /// The worker's timer counted whole milliseconds, because the kernel had no finer timer.
     pub coarse_timer: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) const CHECKSUM: usize = 4;
 /// A value with its own form.
 pub(crate) trait Form: Wire {
     const KIND: u8;
-    /// Its name in messages.
+    /// The name of the form in messages.
     const NAME: &'static str;
 }
 

@@ -1,8 +1,8 @@
 //! Measures how long MLPerf's data set of 13,368 summaries takes to score: `make accuracy-speed`.
 //!
-//! The texts are made up, as long as those of CNN/DailyMail: 60 words expected in 4 sentences, 100 words predicted in 6. Decoding of tokens is not
-//! in the time. The argument is the number of threads, 2 without it. `PUNKT_DATA` names the folder of Punkt's tables; without them the
-//! program says that sentences are not split.
+//! The texts are generated, with the lengths of CNN/DailyMail: 60 words expected in 4 sentences, 100 words predicted in 6. Decoding of tokens is not
+//! in the time. The argument is the number of threads, 2 without it. `PUNKT_DATA` names the folder of Punkt's tables; without them the program
+//! reports that sentences are not split.
 
 use std::{
     env,

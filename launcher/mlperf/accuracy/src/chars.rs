@@ -5,7 +5,7 @@
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category as category};
 
-/// White space as `str.isspace` and `\s` of `re` have it: that of Rust and U+001C to U+001F.
+/// White space as in `str.isspace` and `\s` of `re`: Rust's white space and U+001C to U+001F.
 pub(crate) fn is_space(it: char) -> bool {
     matches!(it, '\t'..='\r' | '\u{1c}'..='\u{20}' | '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
         | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}')

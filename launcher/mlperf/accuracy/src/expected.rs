@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{benchmark::Benchmark, sample::Expected};
 
-/// The highest label that a row is found by: many times the largest data set.
+/// The highest label of a row: many times the largest data set.
 const MAX_LABEL: i64 = 10_000_000;
 
 /// The columns that a check needs of a row.
@@ -21,7 +21,7 @@ pub struct Columns<'a> {
 pub enum RowProblem<'a> {
     /// It has none of these columns.
     Lacks(Vec<&'a str>),
-    /// Its column contains neither a text nor a number.
+    /// The column of the row contains neither a text nor a number.
     NoText(&'a str),
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for RowProblem<'_> {
 }
 
 impl<'a> Columns<'a> {
-    /// `column`: the column of the expected text; `None`: the first existing one of the benchmark's usual columns.
+    /// `column`: the column of the expected text; `None`: the first of the benchmark's usual columns that exists.
     pub fn new(benchmark: Benchmark, column: Option<&'a str>) -> Columns<'a> {
         let expected = column.map_or_else(|| benchmark.expected_columns().to_vec(), |it| vec![it]);
         Columns { benchmark, expected }

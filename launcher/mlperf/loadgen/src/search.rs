@@ -21,7 +21,7 @@ const CONFIRMATIONS: usize = 3;
 const SHORT: (u64, u64) = (15_000, 100);
 /// How long a short trial is to last at a low rate.
 const SLOW_SECONDS: f64 = 120.0;
-/// The fewest queries of a short trial at any rate.
+/// Minimum number of queries of a short trial at any rate.
 const FEWEST_QUERIES: u64 = 10;
 
 /// A trial at a rate, in queries per second.

@@ -32,7 +32,7 @@ pub enum QuestionsError {
     NoSplit {
         path: PathBuf,
         split: &'static str,
-        /// The files that were looked for.
+        /// The wanted files.
         wanted: String,
         /// The content of the folder.
         found: String,

@@ -17,7 +17,7 @@ use super::error::{QuestionsError, listed};
 const EXTENSIONS: [&str; 5] = ["parquet", "jsonl", "ndjson", "json", "csv"];
 /// Folders that do not name a subject.
 const NOT_SUBJECTS: [&str; 7] = ["all", "data", "test", "val", "validation", "dev", "auxiliary_train"];
-/// Maximum entries of a folder that are looked at.
+/// Maximum number of entries of a folder that are read.
 const MAX_ENTRIES: usize = 100_000;
 
 /// A file of a split.

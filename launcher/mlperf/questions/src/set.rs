@@ -36,7 +36,7 @@ struct Stored {
 /// A selected question.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// Its place in the data, from 0.
+    /// The position of the question in the data, from 0.
     pub index: u64,
     /// The subject as in the data.
     pub subject: &'a str,

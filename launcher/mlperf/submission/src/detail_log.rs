@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The longest line, in bytes. The longest that LoadGen writes lists the samples of a set, half a million characters.
 const MAX_LINE: u64 = 4 << 20;
-/// The most different keys. LoadGen has about 150.
+/// Maximum number of different keys. LoadGen has about 150.
 const MAX_KEYS: usize = 2_000;
 /// Maximum length of keys and texts, in bytes; no rule reads longer ones.
 const MAX_KEY: usize = 256;

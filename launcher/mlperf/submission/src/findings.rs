@@ -43,7 +43,7 @@ impl Display for Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     all: Vec<Finding>,
-    /// How many there were, the ones that were not kept too.
+    /// Number of all findings, including findings that were not kept.
     pub(super) count: usize,
 }
 
@@ -90,13 +90,13 @@ impl About<'_> {
 pub struct Row {
     /// closed, open or network, submitter and system.
     pub system: String,
-    /// Its folder.
+    /// The folder of the benchmark.
     pub benchmark: String,
-    /// Its folder.
+    /// The folder of the scenario.
     pub scenario: String,
     /// The reported metric; absent: none was found.
     pub value: Option<f64>,
-    /// Its unit.
+    /// The unit of the value.
     pub unit: &'static str,
     /// How many findings there are about it.
     pub findings: usize,
@@ -105,7 +105,7 @@ pub struct Row {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The round that was checked for.
+    /// The checked round.
     pub round: &'static str,
     /// A line for each benchmark and scenario.
     pub rows: Vec<Row>,

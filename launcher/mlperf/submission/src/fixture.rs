@@ -161,7 +161,7 @@ impl Run {
         run
     }
 
-    /// Its detail log.
+    /// The detail log of the run.
     pub(super) fn log(&self) -> String {
         self.entries().iter().map(|(key, value)| line(key, value, false)).collect()
     }

@@ -14,7 +14,7 @@ pub(super) struct Benchmark {
     pub(super) folder: &'static str,
     /// Other names that the checker understands.
     pub(super) other: &'static [&'static str],
-    /// LoadGen's name; that of Interactive has `-interactive` behind it.
+    /// LoadGen's name; Interactive's name ends in `-interactive`.
     pub(super) loadgen: &'static str,
     /// The rounds with this benchmark.
     rounds: &'static [Round],
@@ -50,7 +50,7 @@ pub(super) struct TokenLimits {
 /// A score of accuracy.txt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Score {
-    /// Its key in the dict that the evaluation script prints.
+    /// The key of the score in the dict that the evaluation script prints.
     pub(super) key: &'static str,
     /// At least.
     pub(super) floor: f64,

@@ -24,7 +24,7 @@ macro_rules! rules {
             /// All of them.
             pub const ALL: &[Rule] = &[$(Rule::$variant,)*];
 
-            /// Its name in reports.
+            /// The name of the rule in reports.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Rule::$variant => $name,)*

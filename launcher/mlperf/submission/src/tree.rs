@@ -33,7 +33,7 @@ pub(super) enum TreeError {
     Read(#[from] io::Error),
 }
 
-/// A folder that is looked at.
+/// A folder to check.
 #[derive(Debug)]
 pub(super) struct Tree {
     root: PathBuf,

@@ -3,7 +3,7 @@
 use charts::{Axis, Figure, Mark, MarkAt, Point, Scale, Series, Shape, Tone};
 use comparison::{FigureDocument, PairDocument, StagePairDocument, Verdict, Way};
 
-/// The figures that are shown over the stages of a sweep: one of each kind.
+/// The figures to show over the stages of a sweep: one figure of each kind.
 const OVER_STAGES: [&str; 4] = ["ttft.p90", "tpot.p90", "latency.p90", "outputTokensPerSecond"];
 
 /// The verdicts of differences with an interval, with names and colours.

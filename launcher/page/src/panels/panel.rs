@@ -10,7 +10,7 @@ pub struct Panel {
     pub title: &'static str,
     /// The reader's question that the panel answers.
     pub question: &'static str,
-    /// Its figures, or a sentence with the reason why it has none.
+    /// The figures of the panel, or a sentence with the reason why it has none.
     pub content: Content,
 }
 

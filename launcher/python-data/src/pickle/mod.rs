@@ -117,7 +117,7 @@ impl<'a> Pickle<'a> {
     /// Interprets a file.
     ///
     /// # Errors
-    /// The place and the problem: an opcode or a name that is not allowed, a damaged file, one that needs too much memory.
+    /// The place and the problem: an opcode or a name that is not allowed, a damaged file, or a file that needs too much memory.
     pub fn read(file: &'a [u8]) -> Result<Pickle<'a>, Problem> {
         if file.len() > MAX_FILE {
             return Err(Problem::new(format!("has {} bytes; at most {MAX_FILE} are read", file.len())));

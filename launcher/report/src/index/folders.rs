@@ -44,12 +44,12 @@ pub(super) struct Stamp {
 /// A folder with a row in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Its path below the root, with `/` between names.
+    /// The path of the folder below the root, with `/` between names.
     pub(super) folder: String,
     pub(super) kind: Kind,
     /// The stamp of the file behind the row.
     pub(super) stamp: Stamp,
-    /// The file that the row links to.
+    /// The link target of the row.
     pub(super) page: Option<String>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Folders {
     pub(super) found: Vec<Found>,
-    /// Folders that are no results folders, and files whose names are not UTF-8.
+    /// Folders that are no results folders, and files with names that are not UTF-8.
     pub(super) others: u64,
     /// There are more folders than were read.
     pub(super) more: bool,

@@ -175,7 +175,7 @@ fn delete(root: &Path, name: &str) -> io::Result<bool> {
     remove(&hidden).map(|()| true)
 }
 
-/// Removes a folder that nothing is added to. Another launcher may remove files from it at the same time.
+/// Removes a folder without new files. Another launcher may remove files from it at the same time.
 fn remove(path: &Path) -> io::Result<()> {
     for _ in 0..MAX_REMOVALS {
         match fs::remove_dir_all(path) {

@@ -94,7 +94,7 @@ fn what_is_not_a_finished_folder_of_ours_is_left_alone() {
     let (root, elsewhere) = (root(&[1, 50]), tempfile::tempdir().unwrap());
     let at = |name: &str| -> PathBuf { root.path().join(name) };
     write(&elsewhere.path().join("report.json"), REPORT, 60);
-    // A folder that a launcher writes, one that a killed launcher left, and an incomplete series.
+    // A folder that a launcher writes, a folder that a killed launcher left, and an incomplete series.
     write(&at("live.partial").join("report.json"), REPORT, 60);
     write(&at("marked").join("report.json"), REPORT, 60);
     write(&at("marked/PARTIAL.md"), "", 60);

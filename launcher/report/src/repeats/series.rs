@@ -22,12 +22,12 @@ pub struct Repeat {
     pub number: u32,
     /// The texts of its prompts derive from this salt.
     pub prompt_salt: String,
-    /// Its results folder; `None` if none was kept.
+    /// The results folder of the run; `None` if none was kept.
     pub stored: Option<Stored>,
     /// How long its server took to start.
     pub start: StartTimes,
     pub analysis: Analysis,
-    /// Its test cases.
+    /// The test cases of the run.
     pub cases: Suite,
 }
 
@@ -67,7 +67,7 @@ pub struct Ending {
 /// Several runs of the same load, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Series<'a> {
-    /// The commit that the binary was built from.
+    /// The commit of the binary.
     pub commit: &'a str,
     /// The run as a whole, without the number of a repeat.
     pub run: &'a RunIdentity,

@@ -99,7 +99,7 @@ fn all(server: &ServerAnalysis) -> impl Iterator<Item = Row> + '_ {
     })
 }
 
-/// The URL of a source, and the address that its name resolves to.
+/// The URL of a source, with the resolved IP address.
 pub(super) fn name(address: &Address) -> String {
     match address.address {
         Some(it) => format!("{} {it}", address.url),

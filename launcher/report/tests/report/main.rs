@@ -202,7 +202,7 @@ fn the_json_report_of_one_stage() {
     let fixture = Fixture::of_one_stage();
     let analysed = fixture.analyse();
     let mut json = json_of(&fixture, &analysed);
-    // Its columns have their own snapshot.
+    // The columns of the time series have their own snapshot.
     json.as_object_mut().unwrap().shift_remove("timeSeries").unwrap();
     let text = serde_json::to_string_pretty(&json).unwrap();
     insta::assert_snapshot!(without_version(&text));

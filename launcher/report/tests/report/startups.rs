@@ -9,7 +9,7 @@ use workload_profiles::workload::Work;
 
 use crate::{fixture::Fixture, json_of_report};
 
-/// One server that became ready, and one that did not.
+/// One server that became ready, and one server that did not.
 fn starts() -> Vec<ServerStart> {
     let starts = json!([
         {"server": "1", "log": "server/1.log", "observedReadySeconds": 42.25, "startup": {

@@ -21,7 +21,7 @@ pub struct Series {
     pub bound: f64,
     numbers: Vec<u32>,
     values: Vec<f64>,
-    /// The scrape number at which the counter restarted, and the offset that is added from then on: its previous value. If a different process
+    /// The scrape number at which the counter restarted, and the offset to add to later values: the counter's previous value. If a different process
     /// responded, the first value of its counter is subtracted.
     resets: Vec<(u32, f64)>,
     last: f64,
@@ -68,8 +68,8 @@ impl Series {
         self.last
     }
 
-    /// `changed`: a different process responded than the last time. The first value of a new process's counter is no increase, because the process
-    /// may be an old one that is new to us. `false`: the value is no number, or a second value of this scrape, and is not kept.
+    /// `changed`: another process responded than in the previous scrape. The first value of a new process's counter is no increase, because the
+    /// process may be an old one that is new to us. `false`: the value is no number, or a second value of this scrape, and is not kept.
     pub(super) fn push(&mut self, number: u32, value: f64, changed: bool) -> bool {
         if !value.is_finite() || self.numbers.last() == Some(&number) {
             return false;

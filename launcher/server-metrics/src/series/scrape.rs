@@ -5,7 +5,7 @@ use std::time::Duration;
 /// When a scrape happened, and whether it succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scrape {
-    /// Its number among the scrapes of its address.
+    /// The number of the scrape, among the scrapes of one address.
     pub number: u32,
     /// When the request was sent, on the machine's monotonic clock.
     pub at: Duration,

@@ -184,7 +184,7 @@ fn a_silent_server_does_not_make_a_sum_smaller() {
     assert!((found.answered_share.unwrap() - 12.0 / 20.0).abs() < 1e-12, "{found:?}");
     let silent = figures(&store, 9.0, 15.0);
     assert_eq!((silent.running, silent.answered_share), (None, Some(0.0)));
-    // A server that appears later, and one that is gone permanently, are left out of the sum meanwhile.
+    // A server that appears later, and a server that is gone permanently, are left out of the sum meanwhile.
     add(&mut store, &[(17.0, Some(running(1))), (18.0, Some(running(1)))]);
     assert_eq!(figures(&store, 16.0, 20.0).running.unwrap(), Levels { mean: 16.75, min: 16.0, max: 17.0 });
 }
@@ -401,7 +401,7 @@ fn numbers(of: &WindowFigures) -> Vec<f64> {
         .collect()
 }
 
-/// A line of any metric: one that a figure needs, or another.
+/// A line of any metric: a metric that a figure needs, or another metric.
 fn line() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
         "vllm:num_requests_running",

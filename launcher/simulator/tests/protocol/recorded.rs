@@ -107,7 +107,7 @@ async fn several_choices_have_the_chunks_of_recorded_ones() {
     }
 }
 
-/// vLLM leaves out alternatives whose bytes are not valid text, so only the keys are equal.
+/// vLLM leaves out alternatives with bytes that are not valid text, so only the keys are equal.
 #[tokio::test(start_paused = true)]
 async fn log_probabilities_have_the_keys_of_recorded_ones() {
     let (found, expected) = replay("chat-stream-logprobs").await;

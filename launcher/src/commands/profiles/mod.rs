@@ -27,7 +27,7 @@ pub(crate) struct ProfilesArgs {
 
 #[derive(Subcommand)]
 enum ProfilesCommand {
-    /// Print the template of a profile, and the variables that it takes
+    /// Print the template of a profile, and its variables
     Show {
         /// The name of the profile
         name: String,

@@ -47,7 +47,7 @@ pub(super) enum ShowForecast {
 /// A load to issue: a workload, or a trial of it.
 pub(super) struct OneLoad<'a> {
     pub(super) workload: &'a Workload,
-    /// Its stages that are phases; empty for a workload without phases.
+    /// The stages of the load that are phases; empty for a workload without phases.
     pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
     pub(super) show_forecast: ShowForecast,
 }
@@ -58,7 +58,7 @@ pub(super) struct Issued {
     pub(super) workload: Workload,
     /// The load that counts.
     pub(super) load: LoadResult,
-    /// Its tests; empty for a workload without tests.
+    /// The tests of the load; empty for a workload without tests.
     pub(super) tests: Vec<TestOutcome>,
     /// The trials before it.
     pub(super) trials: Vec<TrialVerdict>,

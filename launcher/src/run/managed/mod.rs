@@ -432,7 +432,7 @@ impl Death {
         Death::telling(Arc::new(move || stop.abort(StopReason::TargetLost)))
     }
 
-    /// The same for a server that another thread watches from now on.
+    /// The same for a server that another thread will watch.
     fn again(&self, stop: &Stop) -> Death {
         let stop = stop.clone();
         self.telling_too(Arc::new(move || stop.abort(StopReason::TargetLost)))

@@ -78,7 +78,7 @@ impl Limits {
 /// What to profile.
 struct Order {
     profiling: ResolvedProfiling,
-    /// The names of all stages, and the index of the one with the window.
+    /// The names of all stages, and the index of the stage with the window.
     stages: Vec<String>,
     index: usize,
     /// The beginning of the window, relative to the start of the stage.

@@ -34,7 +34,7 @@ type Listens<'a> = &'a dyn Fn(SocketAddr) -> BoxFuture<'static, bool>;
 /// The replicas of the server of a run.
 pub(super) struct Replicas {
     asked: ServerReplicas,
-    /// Their addresses, sorted and unique; or why the Service is called instead.
+    /// The addresses of the replicas, sorted and unique; or why the Service is called instead.
     addresses: Result<Vec<SocketAddr>, String>,
 }
 

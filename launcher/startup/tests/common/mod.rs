@@ -11,7 +11,7 @@ pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
 
-/// The end of a day in 2026, in UTC: all logs but the one of New Year's Eve are of that year.
+/// The end of a day in 2026, in UTC: all logs except the log of New Year's Eve are from that year.
 pub fn reference(log: &str) -> Zoned {
     let day = if log.contains("new-year") { date(2027, 1, 1) } else { date(2026, 12, 1) };
     day.to_zoned(TimeZone::UTC).unwrap()

@@ -112,7 +112,7 @@ pub enum Course {
     Level,
     /// A straight rise of the level by this share from begin to end.
     Ramp(f64),
-    /// A level that is higher by this share from this time on.
+    /// A level that rises by this share at this time.
     Step(f64, f64),
     /// A level that begins this many times too high and decays with this time constant.
     Decay(f64, f64),

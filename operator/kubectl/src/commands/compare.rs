@@ -28,7 +28,7 @@ pub(crate) struct CompareArgs {
     copy: CopyArgs,
 }
 
-/// Runs the command, and returns its exit code: that of `benchwright compare`, or that of an end before its time.
+/// Runs the command, and returns the exit code of `benchwright compare`, or the code for an early end.
 pub(crate) async fn run(args: &CompareArgs, connection: &ConnectionArgs) -> u8 {
     let compared = match found(args, connection).await {
         Ok(found) => args.flags.compare(&found),

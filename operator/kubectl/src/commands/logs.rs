@@ -30,7 +30,7 @@ pub(crate) struct LogsArgs {
     /// Number of the attempt [default: the newest]
     #[arg(long, value_name = "NUMBER")]
     attempt: Option<u32>,
-    /// Number of last lines to print
+    /// Print only this number of lines, from the end of the log
     #[arg(long, value_name = "LINES")]
     tail: Option<i64>,
 }

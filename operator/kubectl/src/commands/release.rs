@@ -30,9 +30,9 @@ const PAGE: u32 = 100;
 
 #[derive(Args)]
 pub(crate) struct ReleaseArgs {
-    /// The target, as the message of a run that waits has it, such as http://gateway.llm-d.svc.cluster.local:80
+    /// The target, as it appears in the message of a waiting run, such as http://gateway.llm-d.svc.cluster.local:80
     target: String,
-    /// Keep the figures that there are: let requests under way end within the grace period
+    /// Keep the figures so far: let requests in flight end within the grace period
     #[arg(long)]
     graceful: bool,
     /// Print what would be ended, and end nothing

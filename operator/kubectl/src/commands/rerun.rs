@@ -29,7 +29,7 @@ const NOT_COPIED: [&str; 8] = [
 pub(crate) struct RerunArgs {
     /// The earlier run
     name: String,
-    /// The name of the new run [default: that of the earlier one, and five letters]
+    /// The name of the new run [default: the earlier run's name and five letters]
     #[arg(long = "as", value_name = "NAME")]
     name_of_copy: Option<String>,
     /// Print the name of the run, and do not wait for its end

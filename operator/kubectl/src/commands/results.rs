@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct ResultsArgs {
     /// A run that has ended
     name: String,
-    /// The folder for its files, which is new or empty
+    /// The folder for the run's files; new or empty
     dir: PathBuf,
     #[command(flatten)]
     copy: CopyArgs,
@@ -33,7 +33,7 @@ pub(crate) struct CopyArgs {
     /// The image with `benchwright archive` [default: the launcher's]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
-    /// Take files although they are not those that the launcher stored, such as a page that was written again
+    /// Accept files that differ from the files that the launcher stored, such as a rewritten page
     #[arg(long)]
     pub(crate) unverified: bool,
 }

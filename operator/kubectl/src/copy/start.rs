@@ -1,4 +1,4 @@
-//! [I/O] Waits until the pod that reads the claim runs, and reports what it waits for.
+//! [I/O] Waits until the pod that reads the claim runs, and reports the reason for the wait.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const MAX_SILENT: u32 = 5;
 #[derive(Debug, PartialEq)]
 pub(super) enum State {
     Running,
-    /// It may still start. Contains what it waits for, if known.
+    /// It may still start. Contains the reason for the wait, if known.
     Waiting(Option<String>),
     /// It will not start.
     Failed(String),

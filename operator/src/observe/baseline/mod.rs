@@ -16,7 +16,7 @@ const REPORT: &str = "report.json";
 /// The report of an earlier run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Earlier {
-    /// Its path in the pod of this run.
+    /// The path of the report in the pod of this run.
     pub(super) report: PathBuf,
     /// The SHA-256 of the report's content in hex; `None`: the status of the earlier run has no hash.
     pub(super) sha256: Option<String>,

@@ -97,7 +97,7 @@ impl Decision<'_> {
             error.message
         );
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::ServerStarting, message));
-        // This wait has a limit, unlike that for a server whose own times are known.
+        // This wait has a limit, unlike the wait for a server with known times.
         plan.status.preparing_since = Some(self.before.preparing_since.unwrap_or(self.turn.now));
         if self.before.reason != Reason::ServerStarting {
             let note = format!("the run waits for llm-d, which you install; {values}");

@@ -25,13 +25,13 @@ pub struct Fault {
 /// The state of a server that a run needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Its Deployment or one of its Services does not exist.
+    /// The Deployment or a Service of the server does not exist.
     Absent,
     /// It is being deleted, or the pods of an earlier server are.
     Going,
     /// An object with its name belongs to somebody else.
     Foreign,
-    /// It starts; contains what it waits for.
+    /// It starts; contains the reason for the wait.
     Starting(Fault),
     /// It will not become ready.
     Failed(Fault),
@@ -166,7 +166,7 @@ impl View<'_> {
         None
     }
 
-    /// What the first pod that is not ready waits for.
+    /// The reason why the first pod that is not ready waits.
     fn waits_for(&self) -> Fault {
         let fault = |reason, message| Fault { reason, message };
         let name = &self.status.name;

@@ -7,7 +7,7 @@ use crate::plan::{Ended, PodState, Presence};
 /// What exists of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerState {
-    /// Its Deployment.
+    /// The Deployment of the server.
     pub deployment: Presence,
     /// The UID of the Deployment, if it belongs to the run or is shared.
     pub uid: Option<String>,
@@ -17,7 +17,7 @@ pub struct ServerState {
     pub refused: Option<String>,
     /// The existing Services that belong to the server.
     pub services: Vec<String>,
-    /// Its pods.
+    /// The pods of the server.
     pub pods: Vec<ServerPod>,
     /// The bearer token for the log: from the Deployment, or a new random token if there is no Deployment. `None`: the log needs no token.
     pub log_token: Option<String>,
@@ -65,7 +65,7 @@ pub struct ServerPod {
 }
 
 impl ServerPod {
-    /// Its name.
+    /// The name of the pod.
     pub fn name(&self) -> &str {
         self.state.name.as_deref().unwrap_or_default()
     }

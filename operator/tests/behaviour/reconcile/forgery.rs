@@ -19,7 +19,7 @@ fn forged(owners: Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
-            // Its name sorts before the true pod's name in every list, and its creation time is later.
+            // The name of the forged pod sorts before the true pod's name in every list, and its creation time is later.
             "name": "a-forged-one", "namespace": "bench", "uid": "uid-of-a-forged-pod", "creationTimestamp": "2999-01-01T00:00:00Z",
             "labels": {
                 "app.kubernetes.io/managed-by": "benchwright-operator",
@@ -144,7 +144,7 @@ async fn true_config_map(attempt: u32) -> Value {
     made
 }
 
-/// Its launcher would load somebody else's address, with the run's token.
+/// With a forged ConfigMap the launcher would load somebody else's address, with the run's token.
 #[tokio::test]
 async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
     for attempt in [1, 2] {
@@ -171,7 +171,7 @@ async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
             assert!(play.ready_message().contains("delete it and create the run again"), "{}", play.ready_message());
             assert!(play.server.state().find("jobs", &name).is_none(), "attempt {attempt}, case {case}");
         }
-        // A byte-identical ConfigMap is one that the operator itself created before it was killed.
+        // The operator itself created a byte-identical ConfigMap before it was killed.
         let mut play = Play::new(SIMULATOR);
         play.server.state().put("configmaps", &name, made);
         play.play_out(Story::Evicted).await;

@@ -59,7 +59,7 @@ fn install(play: &Play) {
     put_pod(play, 1, "True");
 }
 
-/// Runs one turn, and asserts what the run then waits for.
+/// Runs one turn, and asserts the reason for which the run then waits.
 async fn assert_waits_for(play: &mut Play, part: &str) {
     play.round(Story::Plain).await;
     let status = play.status();

@@ -51,7 +51,7 @@ pub struct State {
     pub writes: Vec<String>,
     /// The write that fails, counted from 0, and how.
     pub fault: Option<(usize, Fault)>,
-    /// Resource whose creations are refused, the status, and how often.
+    /// Resource with refused creations, the status, and how often.
     pub refusal: Option<(&'static str, u16, usize)>,
     /// The object with this name is always refused, with this code.
     pub refused_name: Option<(&'static str, u16)>,

@@ -132,7 +132,7 @@ fn around(mean: f64, std_dev: f64, max: u32) -> LengthDistribution {
     LengthDistribution { shape: Shape::Normal, min: 1, max, mean, std_dev, total_count: None }
 }
 
-/// Texts that several prompts begin with: a pool of prefixes, or one system prompt.
+/// Texts at the beginning of several prompts: a pool of prefixes, or one system prompt.
 fn prefixes(root: &Section) -> Option<Prefixes> {
     let pool = root.or_default("prefix-prompt-pool-size", 0, |it, key| it.count_u32(key, 0..=MAX_PROMPTS))?;
     let tokens = root.or_default("prefix-prompt-length", 0, |it, key| it.count_u32(key, 0..=MAX_TOKENS))?;

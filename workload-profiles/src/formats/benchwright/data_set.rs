@@ -54,7 +54,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
     }))
 }
 
-/// The format, by default that of the name.
+/// The format, by default derived from the name.
 fn format(section: &Section, name: Option<String>) -> Option<DataSetFormat> {
     let formats = DataSetFormat::ALL.map(|it| (it.word(), it));
     let by_name = name.as_ref().and_then(|it| DataSetFormat::from_path(Path::new(it)));

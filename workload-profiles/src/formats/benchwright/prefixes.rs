@@ -1,4 +1,4 @@
-//! Texts that the prompts of several requests begin with.
+//! Texts at the beginning of the prompts of several requests.
 
 use crate::{
     formats::common::bounds::{MAX_PROMPTS, MAX_TOKENS},

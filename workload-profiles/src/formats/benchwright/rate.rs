@@ -14,8 +14,8 @@ use crate::{
 /// Maximum points of a rate.
 const MAX_POINTS: usize = 10_000;
 
-/// Reads `rate` of an open load; `duration` is that of the load, where it has one, and `earlier` the number of stages before its own.
-/// `None`: at least one problem was reported.
+/// Reads `rate` of an open load. `duration` is the duration of the load, if it has one, and `earlier` the number of stages before its own. `None`: at
+/// least one problem was reported.
 pub(super) fn read(section: &Section, duration: Option<Span>, earlier: usize) -> Option<Rate> {
     let value = section.value("rate")?;
     if !value.is_object() {

@@ -16,9 +16,9 @@ pub(in crate::formats) enum CommandLineError {
 /// An option of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::formats) struct CommandOption {
-    /// Its name as written, without the dashes at its start.
+    /// The name of the option as written, without the dashes at its start.
     pub name: String,
-    /// Its values: empty for a bare flag; several values if several words follow.
+    /// The values of the option: empty for a bare flag; several values if several words follow.
     pub values: Vec<String>,
 }
 

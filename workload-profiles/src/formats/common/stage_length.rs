@@ -18,7 +18,7 @@ pub(in crate::formats) struct Keys {
     pub ramp_up: &'static str,
 }
 
-/// Reports the first stage that cannot reach its count, the first that sends nothing, and the first whose ramp-up does not end.
+/// Reports the first stage that cannot reach its count, the first that sends nothing, and the first with a ramp-up that does not end.
 pub(in crate::formats) fn check(stages: &[Stage], keys: &Keys, findings: &Findings) {
     if let Some((stage, count)) = stages.iter().find_map(|it| unreachable_count(&it.load).map(|count| (it, count))) {
         let what = format!("lets the {count} requests of stage {} take more than {MAX_STAGE_SECONDS}s", stage.name);

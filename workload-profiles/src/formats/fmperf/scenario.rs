@@ -14,7 +14,7 @@ pub(super) enum Scenario {
 /// A scenario of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UsersScenario {
-    /// Its name in a profile.
+    /// The name of the scenario in a profile.
     pub name: &'static str,
     /// Whether the original's script hard-codes users, rounds, lengths and time, and ignores the profile.
     pub hard_coded: bool,

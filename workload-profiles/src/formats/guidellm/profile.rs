@@ -79,7 +79,7 @@ pub(super) fn read<'a>(spec: &Section<'a>) -> Option<Profile<'a>> {
     ];
     let kind = section.choice("kind", &kinds)?;
     if let Kind::Unsupported(name) = kind {
-        // Its next strategy depends on earlier results, in steps that only the original defines.
+        // The next strategy of such a kind depends on earlier results, in steps that only the original defines.
         let remedy = "write a profile of kind concurrent with a list of streams, and read the knee or the goodput from its report";
         section.problem("kind", unsupported(&format!("{name}, a search"), remedy));
         return None;

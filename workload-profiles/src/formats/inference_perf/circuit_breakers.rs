@@ -46,7 +46,7 @@ struct Watched {
     every_request: bool,
 }
 
-/// Reads the enabled breakers: the ones that `used` names.
+/// Reads the enabled breakers, which are the breakers in `used`.
 pub(super) fn read(root: &Section, used: &[String]) -> Vec<StopRule> {
     const KEY: &str = "circuit_breakers";
     let items = root.list(KEY).unwrap_or_default();

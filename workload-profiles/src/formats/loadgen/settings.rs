@@ -20,7 +20,7 @@ impl Scenario {
     /// All scenarios.
     pub const ALL: [Scenario; 4] = [Scenario::SingleStream, Scenario::MultiStream, Scenario::Server, Scenario::Offline];
 
-    /// Its name in configuration files and logs.
+    /// The name of the scenario in configuration files and logs.
     pub fn name(self) -> &'static str {
         match self {
             Scenario::SingleStream => "SingleStream",
@@ -46,7 +46,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Its name in logs.
+    /// The name of the mode in logs.
     pub fn name(self) -> &'static str {
         match self {
             Mode::SubmissionRun => "SubmissionRun",
@@ -60,7 +60,7 @@ impl Mode {
 /// What the sample library (QSL) of a test reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Qsl {
-    /// Its name in logs.
+    /// The name of the library in logs.
     #[serde(default)]
     pub name: String,
     /// Samples of the data set.

@@ -84,6 +84,6 @@ pub enum AutoQps {
         /// 0.8 in MLPerf's runner for Llama-3.1-8B.
         share: f64,
     },
-    /// A search: short trials, then one of full length.
+    /// A search: short trials, then a test of full length.
     Search,
 }

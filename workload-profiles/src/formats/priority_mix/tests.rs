@@ -149,7 +149,7 @@ fn a_class_changes_single_keys_of_the_request() {
     assert_eq!(words("[{name: a, request: {promptRepeat: 50}}]"), (200.0, Some(5)));
     assert_eq!(words("[{name: a, promptRepeat: 3, max_tokens: 8}]"), (12.0, Some(8)));
     assert_eq!(words("[{name: a, promptRepeat: 3, request: {promptRepeat: 9}}]"), (12.0, Some(5)));
-    // A template wins over a prompt, also over that of a class.
+    // A template wins over a prompt, also over the prompt of a class.
     assert_eq!(words("[{name: a, prompt: x}]"), (4.0, Some(5)));
 }
 

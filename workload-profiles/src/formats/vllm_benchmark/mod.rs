@@ -129,7 +129,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     Some(workload)
 }
 
-/// A notice where the name of the program is that of both tools.
+/// A notice if both tools have a program with this name.
 fn note_tool(profile: &Value, original: Original, findings: &Findings) {
     let Some(program) = profile.as_str().and_then(|it| it.split_whitespace().next()) else { return };
     if program.ends_with("benchmark_serving.py") {

@@ -1,8 +1,8 @@
 //! A server that llm-d's own charts start. Writes the values files that make the charts start the described server. Benchwright writes
 //! these files and installs nothing.
 //!
-//! The values are for the charts of one release of llm-d, whose versions stand below. They use what all charts of llm-d-modelservice 0.4
-//! have: its schema knows only two labels, and it renders environment variables as templates.
+//! The values are for charts of one release of llm-d; the chart versions are below. They use the values that all charts of llm-d-modelservice 0.4
+//! have: the schema of 0.4 knows only two labels, and 0.4 renders environment variables as templates.
 
 use std::{
     collections::BTreeMap,
@@ -40,7 +40,7 @@ const STARTUP_PERIOD: u32 = 10;
 /// How much longer than the run the kubelet waits for an engine to start, in seconds.
 const BACKSTOP_SECONDS: u32 = 120;
 
-/// A file that llm-d is installed with.
+/// A file for the installation of llm-d.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackFile {
     /// The values of the chart llm-d-modelservice: the model servers.
@@ -58,7 +58,7 @@ impl StackFile {
     pub const ALL: [StackFile; 4] =
         [StackFile::ModelService, StackFile::InferencePool, StackFile::HttpRoute, StackFile::Install];
 
-    /// Its name in the ConfigMap.
+    /// The name of the file in the ConfigMap.
     pub fn name(self) -> &'static str {
         match self {
             StackFile::ModelService => "modelservice.yaml",
@@ -155,7 +155,7 @@ impl InferenceStack {
             "parallelism": {"tensor": tensor, "data": data, "dataLocal": data, "workers": 1},
             "extraConfig": {"automountServiceAccountToken": false, "enableServiceLinks": false},
             "podSecurityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-            // Engines share memory, and some images have no home folder that they may write to.
+            // Engines share memory, and some images have no writable home folder.
             "volumes": [
                 {"name": "shm", "emptyDir": {"medium": "Memory"}},
                 {"name": "config", "emptyDir": {}},

@@ -297,7 +297,7 @@ fn an_answer_in_one_piece_has_an_end_and_no_first_token() {
     assert_eq!((answer.content_events, answer.usage.completion_tokens), (0, Some(3)));
 }
 
-/// The output of an answer whose pieces arrive one after the other.
+/// The output of an answer that arrives in pieces, one after the other.
 fn kept(head: (u16, Option<&str>), pieces: &[&str]) -> (Option<Output>, Result<RequestOutcome, Failure>) {
     let mut answer = Answer::default();
     answer.keep_output();

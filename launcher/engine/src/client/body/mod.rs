@@ -120,7 +120,7 @@ pub struct BodyTemplate {
     rest: Vec<u8>,
     /// The rest of the body of a request for token ids.
     rest_with_ids: Vec<u8>,
-    /// The rest of the body of a request whose answer may end early.
+    /// The rest of a request's body, if the answer may end early.
     rest_that_may_end: Vec<u8>,
 }
 

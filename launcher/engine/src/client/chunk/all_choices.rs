@@ -15,7 +15,7 @@ use crate::client::lenient_json::parse;
 /// One choice of a whole answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::client) struct WholeChoice {
-    /// Its index, else its position in the list.
+    /// The index of the choice, else its position in the list.
     pub(in crate::client) index: u32,
     pub(in crate::client) text: String,
     /// The generated token ids; `None` if the server does not send them.

@@ -1,7 +1,7 @@
 //! [I/O] Finds the addresses of a host, and refuses addresses that the launcher may not call. Every connection to a user's URL uses an
 //! address from here: for the load, the readiness probe, the servers' metrics and downloads.
 //!
-//! Each answer of a lookup is checked, and the connection uses an address from that answer. So a name whose answers change cannot lead to an
+//! Each answer of a lookup is checked, and the connection uses an address from that answer. So a name with changing answers cannot lead to an
 //! unchecked address.
 
 use std::{

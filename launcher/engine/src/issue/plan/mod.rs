@@ -40,7 +40,7 @@ use measurement::{
 use probe_requests::ProbeRequests;
 pub(super) use stage::{PlannedLoad, PlannedStage, Slots};
 
-/// A workload whose times are drawn and whose requests can be made.
+/// A workload with drawn times, from which requests can be made.
 #[derive(Debug)]
 pub struct LoadPlan {
     pub(in crate::issue) stages: Vec<PlannedStage>,
@@ -58,7 +58,7 @@ pub struct LoadPlan {
     /// Number of answers per prompt.
     pub(in crate::issue) choices: u32,
     pub(in crate::issue) streaming: bool,
-    /// Whether requests whose output is kept also request token ids.
+    /// Whether requests with kept output also request token ids.
     pub(in crate::issue) keeps_token_ids: bool,
     /// Whether requests contain their output length.
     sends_lengths: bool,
@@ -232,7 +232,7 @@ impl LoadPlan {
         self.stages.iter().map(|it| self.requests_of(it)).sum()
     }
 
-    /// Number of stages whose number of requests depends on answers, time or earlier stages.
+    /// Number of stages with a number of requests that depends on answers, time or earlier stages.
     pub(in crate::issue) fn undecided_stages(&self) -> u64 {
         // The rules of a phase may end it before the end of its schedule.
         let by_rules = |it: &PlannedStage| it.phase.as_ref().is_some_and(|it| it.has_rules());

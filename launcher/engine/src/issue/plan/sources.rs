@@ -118,8 +118,8 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. After a stage whose
-    /// number of sessions is not known before the load, the next stage may send some of its sessions again.
+    /// The same plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. If a stage has a number of
+    /// sessions that is not known before the load, the next stage may send some of its sessions again.
     ///
     /// # Errors
     /// A stage needs more sessions than are left, or none is left.

@@ -32,7 +32,7 @@ pub(in crate::issue) struct PlannedStage {
     pub(in crate::issue) clients: Option<Clients>,
     /// Samples per request, for a phase in static batches.
     pub(in crate::issue) batch: Option<u32>,
-    /// The requests whose output is kept.
+    /// The requests with kept output.
     pub(in crate::issue) outputs: KeepOutputs,
     /// The window, if the times are known before the run.
     pub(in crate::issue) window: StageWindow,
@@ -128,7 +128,7 @@ impl PlannedStage {
                 *length = schedule.get(most).map_or(*length, Span);
             }
             (PlannedLoad::Open(_), Load::Open { duration, .. } | Load::Users { duration, .. }) => *duration = None,
-            // Its last request ends it, unless its duration ends earlier. A cool-down with a duration counts from a known time.
+            // The last request of the stage ends it, unless its duration ends earlier. A cool-down with a duration counts from a known time.
             (_, Load::Closed { count, duration, .. }) => {
                 *count = Some(most);
                 *duration = duration.filter(|_| matches!(stage.cool_down, Some(Margin::Duration(_))));

@@ -119,7 +119,7 @@ impl GraphSession {
         (!is_over).then_some(was_missed)
     }
 
-    /// Makes a request whose last predecessor ended at `after`.
+    /// Makes a request after its last predecessor ended at `after`.
     fn plan(&mut self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
         let shared = &self.context.shared;
         let began = shared.clock.now();

@@ -32,7 +32,7 @@ const ENOUGH_FIRST: usize = 32;
 /// Number of texts on which the sums are checked.
 const SAMPLES: u64 = 48;
 const LONGEST_SAMPLE: u64 = 400;
-/// Words of the passage whose sum is checked together.
+/// Number of words of the passage that are checked together, by their sum.
 const BLOCK: usize = 512;
 
 /// Makes texts of a requested number of tokens.
@@ -45,7 +45,7 @@ pub(super) struct Exact {
     passage: Option<PassageTable>,
 }
 
-/// Words whose tokens do not depend on their neighbours.
+/// Words with tokens that do not depend on their neighbours.
 #[derive(Debug)]
 struct WordTable {
     /// Words that are one token after a space.

@@ -21,7 +21,7 @@ use exact::Exact;
 use passage::Passage;
 pub(super) use words::words;
 
-/// Paragraphs whose lines are joined.
+/// Paragraphs with joined lines.
 const PROSE_FILE: &str = include_str!("../prose.txt");
 
 static PROSE: LazyLock<Arc<Passage>> = LazyLock::new(|| Arc::new(Passage::new(PROSE_FILE)));

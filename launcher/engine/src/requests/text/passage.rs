@@ -69,7 +69,7 @@ impl Passage {
     }
 }
 
-/// An index of a passage, whose source is bounded.
+/// An index of a passage. The source of passages is bounded.
 fn small(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -12,7 +12,7 @@ pub struct Bin {
     pub sent: u64,
     ended: [u64; OutcomeGroup::ALL.len()],
     under_way: UnderWay,
-    /// Prompt tokens of the requests whose usage reports them, in the bin of the first token.
+    /// Prompt tokens of the requests with usage that reports them, in the bin of the first token.
     pub input_tokens: u64,
     /// Output tokens, in the bins of the events that held them.
     pub output_tokens: u64,

@@ -1,4 +1,4 @@
-//! Quantiles of times in little memory: counts in buckets whose width grows with the time. Pure.
+//! Quantiles of times in little memory: counts in buckets, which are wider for longer times. Pure.
 //!
 //! The buckets are the buckets of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets per power of two. They are fixed, so that
 //! sketches are added exactly. A sketch keeps only the powers of two in which it has counts: most times in a bin of a series lie in two to

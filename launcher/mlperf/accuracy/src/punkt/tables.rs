@@ -10,13 +10,13 @@ use sha2::{Digest as _, Sha256};
 /// A file of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFile {
-    /// Its name in the folder.
+    /// The name of the file in the folder.
     pub name: &'static str,
     /// The SHA-256 of the tables that MLPerf's check uses, in hexadecimal digits.
     pub sha256: &'static str,
 }
 
-/// The files of `punkt_tab/english`, whose content equals that of `punkt/english.pickle`, which NLTK 3.8.1 loads.
+/// The files of `punkt_tab/english`. Their content equals the content of `punkt/english.pickle`, which NLTK 3.8.1 loads.
 pub const FILES: [TableFile; 4] = [
     TableFile { name: "abbrev_types.txt", sha256: "92a3e070f43d9b4c5534758ca40ad7343b04e7e29bfe0c2eb658a39445a4f779" },
     TableFile { name: "sent_starters.txt", sha256: "f3f8535483e1dba487241b764945168123bca3209a9645e59acd1225dc76edac" },
@@ -45,7 +45,7 @@ pub enum PunktError {
     Other {
         /// Of the file.
         name: &'static str,
-        /// Its SHA-256.
+        /// The SHA-256 of the file.
         found: String,
         /// That of the reference.
         wanted: &'static str,
@@ -80,7 +80,7 @@ impl Punkt {
     /// The tables that MLPerf's check uses. `read` returns the content of a file by name.
     ///
     /// # Errors
-    /// A file cannot be read, or is not the one of the reference: scores with other tables could not be compared.
+    /// A file cannot be read, or differs from the reference: scores with other tables could not be compared.
     pub fn read(read: impl Fn(&'static str) -> io::Result<Vec<u8>>) -> Result<Punkt, PunktError> {
         let [abbreviations, starters, collocations, orthography] = FILES.map(|TableFile { name, sha256 }| {
             let bytes = read(name).map_err(|cause| PunktError::Read { name, cause })?;

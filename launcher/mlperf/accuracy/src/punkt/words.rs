@@ -22,7 +22,7 @@ const fn starts_no_word(it: char) -> bool {
 /// A word of a context.
 struct Word {
     text: Vec<char>,
-    /// Lower case; that of every number is [`NUMBER`].
+    /// The word in lower case; [`NUMBER`] for every number.
     kind: String,
     is_break: bool,
     is_abbreviation: bool,

@@ -17,7 +17,7 @@ pub struct Score {
     pub precision: f64,
     /// The share of the expected text that the prediction has.
     pub recall: f64,
-    /// Their harmonic mean, `2·p·r / (p + r)`; 0 where both are 0.
+    /// The harmonic mean of precision and recall, `2·p·r / (p + r)`; 0 if both are 0.
     pub f_measure: f64,
 }
 

@@ -207,7 +207,7 @@ fn expected_of(list: &[Value], samples: &[u64]) -> Vec<Expected> {
     };
     let row = |sample| {
         let row = by_sample.get(&sample);
-        // A sample that was not answered is not looked at.
+        // A sample without an answer is ignored.
         row.map_or_else(Expected::default, |it| Expected {
             text: text(&it["ground_truth"]),
             kind: text(&it["dataset"]),

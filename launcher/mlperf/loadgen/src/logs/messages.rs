@@ -70,7 +70,7 @@ impl Event {
         )
     }
 
-    /// Its key in the detail log.
+    /// The key of the event in the detail log.
     pub fn key(&self) -> &'static str {
         match self {
             Event::EndingNaturally | Event::Note(_) => "generic_message",
@@ -79,7 +79,7 @@ impl Event {
         }
     }
 
-    /// Its text.
+    /// The text of the event.
     pub fn text(&self) -> String {
         let early = |thread: &u64| format!("IssueQueryThread {thread} Ending early: ");
         match self {

@@ -7,7 +7,7 @@ pub fn general(value: f64) -> String {
     if !value.is_finite() {
         return not_finite(value).into();
     }
-    // The exponent is that of the rounded value: 999999.5 has seven digits.
+    // The rounded value determines the exponent: 999999.5 has seven digits.
     let rounded = format!("{value:.*e}", DIGITS as usize - 1);
     let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();

@@ -31,7 +31,7 @@ impl ElementType {
 /// What the test found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test06 {
-    /// Answers that were looked at.
+    /// Number of checked answers.
     pub answers: u64,
     /// `None` in Offline, which has no first tokens.
     pub first_token: Option<Check>,

@@ -8,12 +8,12 @@ use workload_profiles::{
 /// Why a phase cannot be planned: LoadGen would loop forever, run out of memory, or behave unpredictably.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// A setting that no queries can be made of.
+    /// A setting from which no queries can be made.
     #[error("{setting} is {found}; {remedy}")]
     Value {
         /// Under LoadGen's name.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         found: String,
         /// What to do.
         remedy: &'static str,
@@ -23,7 +23,7 @@ pub enum QueryError {
     TooMany {
         /// Under LoadGen's name.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         found: String,
         /// What to do.
         remedy: &'static str,
@@ -33,7 +33,7 @@ pub enum QueryError {
     TooLate {
         /// Under LoadGen's name.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         found: String,
         /// What to do.
         remedy: &'static str,

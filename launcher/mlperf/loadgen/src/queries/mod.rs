@@ -37,7 +37,7 @@ impl QueryGenerator {
     /// At the begin of a test.
     ///
     /// # Errors
-    /// Settings that no queries can be made of.
+    /// Settings from which no queries can be made.
     pub fn new(settings: &Settings, qsl: &Qsl) -> Result<Self, QueryError> {
         let effective = Effective::new(settings, qsl);
         error::check(settings, &effective, qsl)?;
@@ -192,7 +192,7 @@ impl PhaseQueries {
         self.samples.get(sample).copied()
     }
 
-    /// The query that a sample belongs to.
+    /// The query of a sample.
     pub fn query_of(&self, sample: usize) -> usize {
         sample / self.samples_per_query.max(1)
     }

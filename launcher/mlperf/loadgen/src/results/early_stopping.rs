@@ -114,8 +114,8 @@ impl EarlyStopping {
         self.queries(1)
     }
 
-    /// The chance that of `within + above` queries at most `above` are above the limit though the percentile is just at it:
-    /// the regularised incomplete beta function, by the hypergeometric series that LoadGen sums and to its precision.
+    /// The probability that at most `above` of `within + above` queries exceed the limit if the percentile equals the limit: the regularised
+    /// incomplete beta function, by the hypergeometric series that LoadGen sums, and to LoadGen's precision.
     fn chance(&self, within: u64, above: u64) -> f64 {
         const ENOUGH: f64 = 1.0 / (1u64 << 33) as f64;
         let x = self.share;

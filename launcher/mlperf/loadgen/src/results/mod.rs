@@ -66,7 +66,7 @@ impl Series {
         self.ascending.len() as u64
     }
 
-    /// Their sum.
+    /// The sum of the values.
     pub fn sum(&self) -> i128 {
         self.sum
     }
@@ -151,7 +151,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// The percentile that the scenario is judged by.
+    /// The percentile by which the scenario is judged.
     pub fn target_percentile(&self) -> f64 {
         self.effective.target_latency_percentile
     }

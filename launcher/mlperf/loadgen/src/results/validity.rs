@@ -29,8 +29,7 @@ pub struct Validity {
     pub faults: Vec<String>,
 }
 
-/// The tests of early stopping. With tokens that of the first tokens is made only when that of the times per output token
-/// is passed.
+/// The tests of early stopping. With tokens, the test of first tokens is made only if the test of times per output token is passed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EarlyStoppingOutcomes {
     /// Whether all requested tests pass.

@@ -46,7 +46,7 @@ pub fn check(case: &Value) {
     }
 }
 
-/// The entries of an object, of which there must be some.
+/// The entries of an object, which must not be empty.
 fn each(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let object = object.as_object().unwrap();
     assert!(!object.is_empty());

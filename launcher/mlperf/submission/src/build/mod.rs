@@ -117,7 +117,7 @@ fn system_name(path: &Path) -> String {
     path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The folder that `out` is to be made in, and its name there.
+/// The parent folder of `out`, and the name of `out` in it.
 fn split(out: &Path) -> Result<(PathBuf, String), BuildError> {
     let name = out.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     if name.is_empty() || out.symlink_metadata().is_ok() {

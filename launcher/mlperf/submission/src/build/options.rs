@@ -17,7 +17,7 @@ pub struct BuildOptions {
     pub out: PathBuf,
     /// Who submits: the name of a folder.
     pub submitter: String,
-    /// The description of the system; its name without `.json` is that of the system.
+    /// The description of the system; the file name without `.json` is the name of the system.
     pub system: PathBuf,
     /// Which division.
     pub division: Division,

@@ -137,7 +137,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     Ok(tests)
 }
 
-/// Why one of our runs is Invalid. An unreadable run gives no reason: only its logs count.
+/// Why one of our runs is Invalid. An unreadable run has no reason: only its logs count.
 fn invalid(run: &Path) -> Option<String> {
     let summary: LoadGenSummary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
     (summary.outcome == Outcome::Invalid).then(|| summary.reasons.join("; "))

@@ -79,7 +79,7 @@ struct Case {
     benchmark: &'static Benchmark,
     scenario_folder: ScenarioFolder,
     system: String,
-    /// Its results may be inferred from another scenario's results.
+    /// The results of the case may be inferred from another scenario's results.
     edge: bool,
     /// Of its logs.
     results: String,

@@ -23,7 +23,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The pods to query.
 pub(super) struct Asked<'a> {
     pub(super) address: &'a LogAddress,
-    /// Their addresses; `None`: they are looked up in the cluster's DNS.
+    /// The addresses of the pods; `None`: they are looked up in the cluster's DNS.
     pub(super) known: Option<&'a [IpAddr]>,
     /// The expected number of pods.
     pub(super) replicas: u32,

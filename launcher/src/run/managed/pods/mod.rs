@@ -45,7 +45,7 @@ pub(in crate::run) struct ByReplica<'a> {
 
 /// The data from a pod about its server.
 struct Found {
-    /// Its index among the addresses of all pods; some of these may have returned nothing.
+    /// The index of the pod among the addresses of all pods; some of these may have returned nothing.
     place: usize,
     ip: IpAddr,
     start: WrappedStart,

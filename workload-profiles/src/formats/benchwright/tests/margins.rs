@@ -47,7 +47,7 @@ fn a_window_needs_to_know_when_its_stage_ends() {
         "window: cut\nstages: [{load: {burst: {count: 5}}}]",
         "stages[0].load: is a burst, whose requests are all due at its start, so it has no window; write window: all",
     );
-    // A stage whose warm-up covers all of it has no window.
+    // A stage that consists of warm-up has no window.
     workload(&closed("cut", "count: 5", ", warmUp: all"));
     workload(&closed("cut", "duration: 5s", ", warmUp: {duration: 1s}, grace: 2s"));
 }

@@ -48,7 +48,7 @@ pub(in crate::formats) enum Effect {
 /// A flag.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Flag {
-    /// Its names without leading dashes. The format uses the first one.
+    /// The names of the flag without leading dashes. The format uses the first one.
     pub names: &'static [&'static str],
     pub effect: Effect,
 }
@@ -74,7 +74,7 @@ impl Flag {
 /// A tool that is called with flags.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Tool {
-    /// Its name in messages.
+    /// The name of the tool in messages.
     pub name: &'static str,
     /// All its flags, in tables.
     pub flags: &'static [&'static [Flag]],
@@ -188,7 +188,7 @@ impl Reader<'_> {
             };
             return self.findings.problem(shown, format!("is no flag of {}; {remedy}", self.tool.name));
         };
-        // A template leaves them empty if the run names no model. The model is then the one that the server reports.
+        // A template leaves them empty if the run names no model. The server then reports the model.
         if value.is_null() && MODEL_FLAGS.contains(&flag.names[0]) {
             return;
         }

@@ -7,7 +7,7 @@ use crate::{
     workload::{PromptColumn, PromptForm},
 };
 
-/// Possible columns for a prompt. The original uses the first one that a file contains.
+/// Possible columns for a prompt. The original uses the first of them that a file contains.
 const TEXTS: [&str; 9] =
     ["prompt", "instruction", "question", "input", "context", "content", "conversation", "turn", "text"];
 /// Columns that the original reads besides texts and lengths.

@@ -80,7 +80,7 @@ pub(super) fn max_concurrency(
     }
 }
 
-/// A notice about the API, if the profile does not name it and does not show which version it was written for.
+/// A notice about the API, if the profile does not name it and does not show the version of its format.
 pub(super) fn note_api(nested: &Nested, written: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     let is_new =
         written.values().filter_map(Value::as_str).any(|it| SINCE_0_4.contains(&it.replace('-', "_").as_str()));

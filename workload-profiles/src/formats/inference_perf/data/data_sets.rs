@@ -20,7 +20,7 @@ const CHAT_TOKENS: u32 = 30;
 /// The original's defaults of min and max.
 const DEFAULT: (u32, u32) = (10, 1024);
 
-/// Where a profile that ships takes the path from.
+/// The remedy for shipped profiles, which take the path from a variable.
 const VARIABLE: &str = "or set profile.variables.dataset_file for a profile that ships";
 
 /// A data set that the format knows by name.
@@ -90,7 +90,7 @@ impl Known {
         }
     }
 
-    /// The fewest turns of a conversation.
+    /// Minimum number of turns of a conversation.
     fn min_turns(self) -> Option<u32> {
         match self {
             Known::ShareGpt | Known::Billsum => Some(2),

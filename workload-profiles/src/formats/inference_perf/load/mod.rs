@@ -26,7 +26,7 @@ pub(super) struct LoadSection {
     pub stages: Vec<Stage>,
     pub request_timeout: Span,
     pub classes: TrafficClasses,
-    /// The names of the circuit breakers that are switched on.
+    /// The names of the enabled circuit breakers.
     pub circuit_breakers: Vec<String>,
     /// What the stages start.
     pub unit: Unit,
@@ -115,7 +115,7 @@ fn check_sessions(section: &Section, kind: Type, data: &DataSection) {
     }
 }
 
-/// The circuit breakers that are switched on.
+/// The enabled circuit breakers.
 fn names(section: &Section) -> Vec<String> {
     let mut names = Vec::new();
     for (index, (_, value)) in section.list("circuit_breakers").unwrap_or_default().into_iter().enumerate() {

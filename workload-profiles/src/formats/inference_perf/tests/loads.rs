@@ -89,7 +89,7 @@ fn a_sweep_is_a_burst_and_the_stages_up_to_its_rate() {
         max_concurrency: None,
     };
     assert_eq!(stages[0].load, burst);
-    // Its requests are in no figure, and it ends after 60 s.
+    // The requests of the burst are in no figure, and the burst ends after 60 s.
     assert_eq!((stages[0].warm_up, stages[0].grace), (Some(Margin::All), Some(Span(Duration::from_secs(55)))));
     for (stage, position) in stages[1..].iter().zip([0.0, 0.25, 0.5, 0.75, 1.0]) {
         let Load::Open { rate, duration, count: None, .. } = &stage.load else { panic!("{stage:?}") };

@@ -64,7 +64,7 @@ impl ConfError {
 pub struct LineError {
     /// Which file.
     pub file: ConfFile,
-    /// Its number, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
     /// The line, trimmed.
     pub text: String,

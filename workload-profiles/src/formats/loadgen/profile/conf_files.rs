@@ -12,7 +12,7 @@ use crate::{
 /// An audit.config.
 #[derive(Clone, Copy)]
 pub(super) struct AuditConfig<'a> {
-    /// The key that it comes from.
+    /// The key of the profile with this text.
     pub key: &'static str,
     pub text: &'a str,
 }

@@ -1,5 +1,5 @@
-//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults, and come from its configuration
-//! files in its order. All other keys, such as those of the requests, are those of our own format.
+//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults, and come from its configuration files in its order.
+//! All other keys, such as the keys of requests, come from our own format.
 //!
 //! `docs/loadgen.md` describes every key.
 
@@ -148,7 +148,7 @@ pub fn canonical_benchmark(name: &str) -> String {
     benchmark::canonical(name)
 }
 
-/// The samples of a benchmark by LoadGen's name; `None` for one that is not built in.
+/// The samples of a benchmark by LoadGen's name; `None` for an unknown benchmark.
 pub fn samples_of_benchmark(name: &str) -> Option<u64> {
     benchmark::find(name).map(|it| it.samples)
 }

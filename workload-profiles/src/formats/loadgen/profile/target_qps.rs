@@ -8,7 +8,7 @@ use crate::{
 
 /// The highest rate, in queries per second.
 pub(super) const MAX_RATE: f64 = 1e6;
-/// The default share of the Offline rate: that of MLPerf's own runner for Llama 3.1 8B.
+/// The default share of the Offline rate, as in MLPerf's own runner for Llama 3.1 8B.
 const SHARE: f64 = 0.8;
 /// The largest share of the Offline rate.
 const MAX_SHARE: f64 = 10.0;

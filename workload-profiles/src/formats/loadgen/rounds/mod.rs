@@ -26,7 +26,7 @@ impl Round {
     /// All rounds, the newest first.
     pub const ALL: [Round; 4] = [Round::V6_1, Round::V6_0, Round::V5_1, Round::V5_0];
 
-    /// Its name: `v6.1`.
+    /// The name of the round: `v6.1`.
     pub fn name(self) -> &'static str {
         match self {
             Round::V5_0 => "v5.0",

@@ -128,7 +128,7 @@ fn what_llm_d_benchmark_changes_is_noticed() {
         repeated,
         "seed: texts are the same in every run with the same seed of the run, as with vllm bench serve: a server that ran before may have them in its prefix cache",
     );
-    // Its texts are new in each run, whatever the seed.
+    // The texts of a timed trace are new in each run, whatever the seed.
     let trace = "vllm bench serve --dataset-name timed_trace --dataset-path t.jsonl";
     assert_eq!(workload(trace).prompts, PromptReuse::Fresh);
     check_silent(trace, "seed");

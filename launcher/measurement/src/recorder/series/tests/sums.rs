@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A request whose times lie within the first hours of a run, or within a second: both are as likely.
+/// A request with times within the first hours of a run, or within a second: both are as likely.
 fn requests(most: usize) -> impl Strategy<Value = Vec<(RequestRecord, WireTally)>> {
     let nanos = (prop::bool::ANY, any::<u64>()).prop_map(|(is_long, draw)| {
         let most = if is_long { 20_000_000_000_000 } else { 1_000_000_000 };

@@ -15,9 +15,9 @@ use crate::{
 /// The content of a line.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its key.
+    /// The key of the entry.
     pub key: Cow<'static, str>,
-    /// Its value, as the line has it.
+    /// The value of the entry, as in the line.
     pub value: String,
     /// Since the start of the test.
     pub at: Duration,

@@ -46,7 +46,7 @@ pub struct TestLog {
     pub audited: bool,
     /// Events before the first phase: errors in configuration and settings.
     pub messages: Messages,
-    /// Its phases, or the trials of a search for the peak, in order.
+    /// The phases of the test, or the trials of a search for the peak, in order.
     pub phases: Vec<PhaseLog>,
 }
 

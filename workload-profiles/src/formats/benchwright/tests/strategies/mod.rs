@@ -114,7 +114,7 @@ fn some_load() -> BoxedStrategy<Load> {
     .boxed()
 }
 
-/// Its margins are shares of it.
+/// The margins are shares of the stage.
 type DrawnStage = (Load, Span, Option<f64>, Option<f64>, Option<Span>);
 
 fn some_stages() -> BoxedStrategy<Vec<Stage>> {
