@@ -1,6 +1,6 @@
 //! docs/reference-commands.md documents every command and flag of this program.
 
-#[path = "../../crds/tests/command_page.rs"]
+#[path = "../../crds/tests/shared/command_page.rs"]
 mod command_page;
 
 use std::path::Path;
