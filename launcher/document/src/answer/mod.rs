@@ -28,6 +28,13 @@ pub struct Tag {
     pub text: String,
 }
 
+impl Tag {
+    /// The text behind the sign of its verdict, such as `✓ Measurement valid`.
+    pub fn signed(&self) -> String {
+        format!("{} {}", self.state.sign(), self.text).trim_start().to_owned()
+    }
+}
+
 /// What a verdict says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagState {
@@ -115,6 +122,9 @@ fn stopped(document: &ReportDocument) -> String {
 fn found(document: &ReportDocument) -> Answer {
     if let Some(answer) = loadgen(document).or_else(|| accuracy(document)) {
         return answer;
+    }
+    if document.objectives.is_empty() && document.workload["work"] == "startup" {
+        return Answer { sentence: starts(document), tags: Vec::new() };
     }
     if document.objectives.is_empty() {
         return Answer { sentence: headline(document), tags: vec![tag(TagState::Plain, "No objectives set")] };
@@ -281,6 +291,18 @@ fn objectives(document: &ReportDocument) -> Answer {
     let counts = counts.into_iter().filter(|it| !it.2.is_empty());
     let tags = counts.map(|(state, word, these)| tag(state, format!("{} of {all} objectives {word}", these.len())));
     Answer { sentence, tags: tags.collect() }
+}
+
+/// How long the servers of a run took to start.
+fn starts(document: &ReportDocument) -> String {
+    let times: Vec<f64> = document.startups.iter().filter_map(|it| it.observed_ready_seconds).collect();
+    let (shortest, longest) =
+        times.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(*it), most.max(*it)));
+    match times.len() {
+        0 => "No start of a server was measured.".to_owned(),
+        1 => format!("The server was ready after {} s.", page::number(longest)),
+        count => format!("{count} servers were ready after {} s.", page::numbers(shortest, longest)),
+    }
 }
 
 /// The highest throughput, and the load at which it was measured.

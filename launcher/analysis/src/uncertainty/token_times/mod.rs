@@ -25,7 +25,9 @@ pub(super) fn estimates(
     if itl.count == 0 {
         return None;
     }
-    let bins = within(series, window);
+    // A few gaps may all come from one request.
+    let enough = itl.count as f64 >= enough::FOR_AN_INTERVAL;
+    let bins = if enough { within(series, window) } else { Vec::new() };
     let mut all = QuantileSketch::default();
     bins.iter().for_each(|it| all.add(it));
     let buckets: Vec<Bucket> = all.buckets().collect();

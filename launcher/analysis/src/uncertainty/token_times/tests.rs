@@ -120,6 +120,14 @@ fn a_short_stage_has_no_interval_of_a_percentile() {
 }
 
 #[test]
+fn few_gaps_have_no_interval_in_a_stage_of_any_length() {
+    let it = Distribution { count: 29, ..crate::figures::itl(&recorder(&steps(10.0, 1)).stages[0]).unwrap() };
+    let recorder = recorder(&steps(10.0, 1));
+    let found = estimates(&it, &recorder.series[0], recorder.stages[0].span().unwrap()).unwrap();
+    assert!(found.percentiles.iter().chain([&found.mean]).all(|it| it.interval.is_none()), "{found:?}");
+}
+
+#[test]
 fn equal_gaps_have_an_interval_as_wide_as_their_bucket() {
     let recorder = recorder(&[Duration::from_millis(10); 2_000]);
     let tally = &recorder.stages[0];
