@@ -19,8 +19,8 @@ use std::{
 
 use clap::{FromArgMatches as _, Parser, Subcommand};
 use commands::{
-    accuracy, analyse, archive, compare, dataset, index, mlperf, mmlu, offline_engine, page, plan, plot, profiles,
-    prune, render, run, show, sim, startup, submission, sut, validate,
+    accuracy, analyse, archive, compare, dataset, index, init, mlperf, mmlu, offline_engine, page, plan, plot,
+    profiles, prune, render, run, show, sim, startup, submission, sut, validate,
 };
 #[cfg(target_os = "linux")]
 use commands::{bench, server, server_wrapper};
@@ -46,6 +46,10 @@ struct Cli {
 /// The first line of each comment is the text of the command in the help of the program: help.rs has its maximum width.
 #[derive(Subcommand)]
 enum Command {
+    /// Write a BenchmarkRun file, from four answers or from flags
+    ///
+    /// On a terminal it asks, unless --url or --simulator is given. Otherwise every flag that is left out has its default.
+    Init(init::InitArgs),
     /// Run a benchmark, from a file or from flags
     ///
     /// Without a file and without a target it runs the files that the operator mounted in a pod.
@@ -175,6 +179,7 @@ fn main() -> ExitCode {
         return failed(&error);
     }
     let done: anyhow::Result<u8> = match cli.command {
+        Command::Init(args) => init::run(&args).map(|()| 0),
         Command::Run(args) => Ok(run::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Server(args) => server::run(args),

@@ -22,6 +22,8 @@ mod extending;
 mod identity;
 #[path = "cli/index_page.rs"]
 mod index_page;
+#[path = "cli/init.rs"]
+mod init;
 #[path = "cli/live_metrics.rs"]
 mod live_metrics;
 #[path = "cli/loadgen.rs"]
