@@ -8,6 +8,7 @@
 
 mod commands;
 mod commit;
+mod help;
 #[cfg(test)]
 mod reference;
 
@@ -16,10 +17,10 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 use commands::{
-    accuracy, analyse, archive, compare, dataset, index, mlperf, mmlu, offline_engine, page, plan, plot, profiles,
-    prune, render, run, show, sim, startup, submission, sut, validate,
+    accuracy, analyse, archive, compare, dataset, index, init, mlperf, mmlu, offline_engine, page, plan, plot,
+    profiles, prune, render, run, show, sim, startup, submission, sut, validate,
 };
 #[cfg(target_os = "linux")]
 use commands::{bench, server, server_wrapper};
@@ -34,8 +35,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENC
 #[cfg(debug_assertions)]
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("BENCHWRIGHT_COMMIT"), ", not optimized)");
 
-/// Benchmarks LLM servers: issues the load of a workload profile exactly, measures every token, and reports when its own
-/// figures cannot be trusted.
+/// Benchmarks LLM servers, and reports when its own figures cannot be trusted
 #[derive(Parser)]
 #[command(name = "benchwright", version = VERSION, max_term_width = 110)]
 struct Cli {
@@ -43,11 +43,20 @@ struct Cli {
     command: Command,
 }
 
+/// The first line of each comment is the text of the command in the help of the program: help.rs has its maximum width.
 #[derive(Subcommand)]
 enum Command {
-    /// Run a benchmark from a BenchmarkRun file, or, without -f, from the files that the operator mounted in a pod
+    /// Write a BenchmarkRun file, from four answers or from flags
+    ///
+    /// On a terminal it asks, unless --url or --simulator is given. Otherwise every flag that is left out has its default.
+    Init(init::InitArgs),
+    /// Run a benchmark, from a file or from flags
+    ///
+    /// Without a file and without a target it runs the files that the operator mounted in a pod.
     Run(run::RunArgs),
-    /// Start, end or list the model servers of BenchmarkRuns with spec.target.server
+    /// Start, stop or list model servers that several runs use
+    ///
+    /// The servers are those in spec.target.server of BenchmarkRuns.
     #[cfg(target_os = "linux")]
     Server(server::ServerArgs),
     /// Keep the processes of a server; `run` and `server start` start this command
@@ -64,46 +73,69 @@ enum Command {
     InstallWrapper(server_wrapper::InstallArgs),
     /// Serve a simulated vLLM
     Sim(sim::SimArgs),
-    /// Serve vLLM's LLM class, which is the engine without an API server; needs a Python that has vLLM
+    /// Serve vLLM's engine without its API server
+    ///
+    /// The engine is vLLM's LLM class. The command needs a Python that has vLLM.
     OfflineEngine(offline_engine::OfflineEngineArgs),
-    /// Answer the samples of MLCommons' own LoadGen over pipes; launcher/mlperf/bridge/benchwright_sut.py starts this command
+    /// Answer the samples of MLCommons' own LoadGen over pipes
+    ///
+    /// launcher/mlperf/bridge/benchwright_sut.py starts this command.
     Sut(sut::SutArgs),
-    /// Check the BenchmarkRuns in files as the operator would, without a cluster
+    /// Check BenchmarkRuns as the operator would, without a cluster
     Validate(validate::ValidateArgs),
-    /// Print the rendered profile of a BenchmarkRun, or the workload that the profile describes
+    /// Print the profile of a run as rendered, or its workload
     Render(render::RenderArgs),
-    /// Print what the LoadGen tests of a BenchmarkRun will issue; sends no request
+    /// Print what LoadGen tests will issue; sends no request
     Plan(plan::PlanArgs),
-    /// Describe a data set: its columns with their contents and lengths, and the benchmark and profile that it fits
+    /// Describe a data set, and name the benchmarks that it fits
+    ///
+    /// Prints the columns with their contents and lengths, and a profile for the data set.
     Dataset(dataset::DatasetArgs),
-    /// List the profiles that ship, or print one of them
+    /// List the profiles that ship, or print one
     Profiles(profiles::ProfilesArgs),
-    /// Print a file of a results folder; by default its Markdown report
+    /// Print the report of a finished run, or another of its files
     Show(show::ShowArgs),
-    /// Compare finished runs with the first: which differences are significant, with confidence intervals
+    /// Find which differences between runs are significant
+    ///
+    /// Compares each run with the first, with confidence intervals.
     Compare(compare::CompareArgs),
-    /// Judge a finished run by other objectives, and write its report files into a new folder
+    /// Judge a finished run by other objectives or windows
+    ///
+    /// Writes the report files into a new folder, and sends no request.
     Analyse(analyse::AnalyseArgs),
-    /// Write the page of a finished run, with its figures as curves: for folders of older releases too
+    /// Write the page of a finished run, with its curves
+    ///
+    /// Folders of older releases get the page of this release.
     Page(page::PageArgs),
     /// Write the figures of a finished run as SVG and PNG files
     Plot(plot::PlotArgs),
     /// Rewrite index.html, the page of all runs below a folder
     Index(index::IndexArgs),
-    /// Show how servers started, by their logs: each step with its time, side by side, and why a start failed
+    /// Show the steps and times of server starts, from their logs
+    ///
+    /// Compares several starts side by side, and shows why a start failed.
     Startup(startup::StartupArgs),
-    /// Delete old results folders below a folder, by number or by age
+    /// Delete old results folders, by number or by age
     Prune(prune::PruneArgs),
-    /// Write a results folder to stdout as a tar stream with checksums; `kubectl benchwright results` reads it
+    /// Write a results folder to stdout as a tar stream
+    ///
+    /// The stream has checksums. `kubectl benchwright results` reads it.
     Archive(archive::ArchiveArgs),
-    /// Score the accuracy log of a LoadGen test, ours or MLCommons' own, as MLPerf's scripts do
+    /// Score the accuracy log of a LoadGen test, as MLPerf does
+    ///
+    /// The log comes from this program or from MLCommons' own LoadGen.
     Accuracy(accuracy::AccuracyArgs),
-    /// Run MLPerf's Llama 3.1 8B by the flags of a runner: Offline, Server, SingleStream, performance and accuracy
+    /// Run MLPerf's Llama 3.1 8B by the flags of a runner
+    ///
+    /// Scenarios: Offline, Server and SingleStream. Modes: performance, accuracy and both.
     Mlperf(mlperf::MlperfArgs),
     /// Run MMLU by the flags of a runner
     Mmlu(mmlu::MmluArgs),
-    /// Build the tree of a submission to MLPerf Inference from finished LoadGen runs, or check one
+    /// Build or check the tree of a submission to MLPerf Inference
+    ///
+    /// The tree is built from finished LoadGen runs.
     Submission(submission::SubmissionArgs),
+    /// Find whether this machine has the capacity for a load
     #[cfg(target_os = "linux")]
     Bench(bench::BenchArgs),
     #[cfg(target_os = "linux")]
@@ -111,8 +143,15 @@ enum Command {
     BenchPart(bench::PartArgs),
 }
 
+/// Parses the arguments of the process.
+fn parse() -> Result<Cli, clap::Error> {
+    let mut command = help::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         // clap exits with 2, which means an invalid run with `--gate`.
         Err(error) => {
@@ -140,6 +179,7 @@ fn main() -> ExitCode {
         return failed(&error);
     }
     let done: anyhow::Result<u8> = match cli.command {
+        Command::Init(args) => init::run(&args).map(|()| 0),
         Command::Run(args) => Ok(run::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Server(args) => server::run(args),

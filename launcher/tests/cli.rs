@@ -22,6 +22,8 @@ mod extending;
 mod identity;
 #[path = "cli/index_page.rs"]
 mod index_page;
+#[path = "cli/init.rs"]
+mod init;
 #[path = "cli/live_metrics.rs"]
 mod live_metrics;
 #[path = "cli/loadgen.rs"]
@@ -76,7 +78,6 @@ use std::{
 };
 
 use crate::common::{Folder, HEAD, at, profile, simulated};
-use assert_cmd::cargo::CommandCargoExt as _;
 use predicates::prelude::*;
 
 #[test]
@@ -520,13 +521,4 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
     folder.benchwright(&none).assert().code(1).stderr(predicate::str::contains("no run holds a finished test"));
     folder.benchwright(&["submission", "check", "both"]).assert().code(1).stdout(predicate::str::contains("[empty]"));
     folder.benchwright(&["submission", "check", "nowhere"]).assert().code(10);
-}
-
-#[test]
-fn the_help_names_every_command() {
-    let mut help = std::process::Command::cargo_bin("benchwright").unwrap();
-    let text = String::from_utf8(help.arg("--help").output().unwrap().stdout).unwrap();
-    for command in ["run", "sim", "render", "show", "submission"] {
-        assert!(text.contains(command), "{text}");
-    }
 }

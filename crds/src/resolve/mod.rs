@@ -49,7 +49,7 @@ pub use server::{
     managed_server, resolve_server, server_image,
 };
 pub use settings::Settings;
-pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, readable_slo};
+pub use slo::{Bound, ResolvedBaseline, ResolvedObjective, ResolvedSlo, Scope, objective_problem, readable_slo};
 pub use target::{Endpoint, unix_socket};
 pub use upload::{Upload, results_uri};
 pub use url::url_problem;

@@ -14,10 +14,30 @@ pub(crate) fn check<Program: CommandFactory>(root: &Path, page: &str, (title, he
     let first_line =
         text.lines().find(|it| it.starts_with("This document contains the help content")).unwrap_or_default();
     let text = text.replace(first_line, head).replace("###### **", "**");
-    let text = format!("{}\n", text.trim_end());
+    let text = format!("{}\n", with_code_blocks(&text).trim_end());
     if env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, &text).expect("docs can be written");
     }
     let found = fs::read_to_string(path).unwrap_or_default();
     assert!(found == text, "docs/{page} has other commands or flags than the program: run `make reference`");
+}
+
+/// The page with the examples of each command as a block of code.
+fn with_code_blocks(page: &str) -> String {
+    let (mut text, mut in_examples) = (String::new(), false);
+    for line in page.lines() {
+        let example = line.strip_prefix("  ").filter(|_| in_examples);
+        if in_examples && example.is_none() {
+            text.push_str("```\n");
+            in_examples = false;
+        }
+        if line == "Examples:" {
+            text.push_str("**Examples:**\n\n```sh");
+            in_examples = true;
+        } else {
+            text.push_str(example.unwrap_or(line));
+        }
+        text.push('\n');
+    }
+    text
 }

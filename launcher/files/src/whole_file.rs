@@ -27,15 +27,33 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io
     if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file() && !it.is_symlink()) {
         return Err(io::Error::other("it is neither a file nor a link; remove it"));
     }
-    let folder = folder_of(path);
+    let (file, written) = filled(folder_of(path), fill)?;
+    file.persist(path)?;
+    Ok(written)
+}
+
+/// Writes a file as [`write_whole`], and never replaces anything.
+///
+/// # Errors
+/// As for [`write_whole`]; or `AlreadyExists`: the path exists.
+pub fn write_new(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<Written> {
+    let (file, written) = filled(folder_of(path), fill)?;
+    file.persist_noclobber(path)?;
+    Ok(written)
+}
+
+/// A temporary file in this folder with the output of `fill`, flushed to the disk.
+fn filled(
+    folder: &Path,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> io::Result<(NamedTempFile, Written)> {
     fs::create_dir_all(folder)?;
     let mut buffered = BufWriter::new(Counted::new(temporary(folder)?));
     fill(&mut buffered)?;
-    let (inner, written) = buffered.into_inner().map_err(io::IntoInnerError::into_error)?.finish();
+    let (file, written) = buffered.into_inner().map_err(io::IntoInnerError::into_error)?.finish();
     // A full disk may report its error only here.
-    inner.as_file().sync_all()?;
-    inner.persist(path)?;
-    Ok(written)
+    file.as_file().sync_all()?;
+    Ok((file, written))
 }
 
 /// The parent folder of a path; `.` of a bare file name.
@@ -104,5 +122,19 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"abc");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         assert_ne!(fs::metadata(&path).unwrap().permissions().mode() & 0o600, 0);
+    }
+
+    #[test]
+    fn a_new_file_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("below/a.yaml"), folder.path().join("link"));
+        write_new(&path, |file| file.write_all(b"first")).unwrap();
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        for existing in [&path, &link] {
+            let refused = write_new(existing, |file| file.write_all(b"second"));
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 }

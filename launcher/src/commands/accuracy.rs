@@ -30,6 +30,8 @@ use prompts::model_folder;
 const LOG: &str = "mlperf_log_accuracy.json";
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright accuracy results/latest --benchmark llama3.1-8b --data-set cnn_eval.json --tokenizer model")]
 pub(crate) struct AccuracyArgs {
     /// The accuracy log, or a folder that contains it directly or in its subfolder Accuracy
     path: PathBuf,

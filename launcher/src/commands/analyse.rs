@@ -17,6 +17,9 @@ use report::{Folder, report_file, terminal};
 use super::input_args::InputArgs;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright analyse results/latest --warm-up 30s
+  benchwright analyse results/latest -f benchmarkrun.yaml --gate")]
 pub(crate) struct AnalyseArgs {
     /// A results folder, such as results/latest, or a report.json
     path: PathBuf,

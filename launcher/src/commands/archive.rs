@@ -14,6 +14,8 @@ use tokio::signal::unix::{SignalKind, signal};
 const BUFFER: usize = 256 << 10;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright archive results/latest > run.tar")]
 pub(crate) struct ArchiveArgs {
     /// The results folder of a finished run
     #[arg(required_unless_present = "hold")]

@@ -11,8 +11,10 @@ use launcher::{
     remote_files, run,
 };
 
-/// Find whether this machine or pod has the capacity for the load of a BenchmarkRun
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  benchwright bench --for benchmarkrun.yaml
+  benchwright bench --for benchmarkrun.yaml --ttft 200ms --itl 10ms")]
 pub(crate) struct BenchArgs {
     /// Run the hardest stage of this BenchmarkRun for a few seconds against a server on loopback. Exit status 0: the machine
     /// has the capacity; 1: it does not, or lateness could not be judged
@@ -25,10 +27,10 @@ pub(crate) struct BenchArgs {
     #[arg(short = 'o', long = "override", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
     /// The expected time between two tokens of the server
-    #[arg(long, value_name = "DURATION", default_value = "5ms")]
+    #[arg(long, value_name = "DURATION", default_value = "5ms", help_heading = "Expected server")]
     itl: Span,
     /// The server's expected time to the first token
-    #[arg(long, value_name = "DURATION", default_value = "50ms")]
+    #[arg(long, value_name = "DURATION", default_value = "50ms", help_heading = "Expected server")]
     ttft: Span,
 }
 

@@ -9,6 +9,9 @@ use launcher::console;
 use report::report_file;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright compare results/base results/latest
+  benchwright compare results/base results/latest --gate=5% --figure ttft.p99")]
 pub(crate) struct CompareArgs {
     /// Results folders, folders of a series of runs (--repeat), or report.json files; each is compared with the first
     #[arg(value_name = "RUN", required = true)]

@@ -20,6 +20,8 @@ const DEFAULT_OUTPUT: u32 = 128;
 const GPT_OSS_PERFORMANCE: u64 = 6396;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright dataset prompts.jsonl --tokenizer model/tokenizer.json")]
 pub(crate) struct DatasetArgs {
     /// JSON, JSON Lines, CSV, Parquet, text, a pickle of pandas, npy or npz, also compressed; or a folder of padded arrays
     file: PathBuf,

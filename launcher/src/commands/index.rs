@@ -7,6 +7,8 @@ use launcher::console;
 use report::index;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright index results")]
 pub(crate) struct IndexArgs {
     /// The folder that contains the results folders
     #[arg(default_value = "results")]

@@ -20,13 +20,13 @@ pub(crate) struct InputArgs {
     #[arg(short = 'l', long, value_name = "HARNESS", value_parser = harnesses())]
     harness: Option<String>,
     /// The base URL of the target, without /v1, in place of a BenchmarkRun file
-    #[arg(short = 'U', long, alias = "endpoint-url", value_name = "URL")]
+    #[arg(short = 'U', long, alias = "endpoint-url", value_name = "URL", help_heading = "Target")]
     url: Option<String>,
     /// The embedded simulator as the target, in place of a BenchmarkRun file
-    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "gpu", conflicts_with = "url")]
+    #[arg(long, value_name = "PRESET", num_args = 0..=1, default_missing_value = "gpu", conflicts_with = "url", help_heading = "Target")]
     simulator: Option<PresetArg>,
     /// The model name in requests [default: the model that the target serves]
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", help_heading = "Target")]
     model: Option<String>,
     /// Set values in the rendered profile, such as load.stages.0.rate=5 or min=20,total_count=200; may be given several times
     #[arg(short = 'o', long = "override", value_name = "KEY=VALUE,...")]
@@ -43,16 +43,16 @@ pub(crate) struct InputArgs {
     strict: bool,
     /// Read the server's metrics at this URL, such as http://vllm:8000/metrics; may be given several times [default: /metrics
     /// of the target]
-    #[arg(long = "metrics-url", value_name = "URL", conflicts_with = "no_server_metrics")]
+    #[arg(long = "metrics-url", value_name = "URL", conflicts_with = "no_server_metrics", help_heading = "Target")]
     metrics_urls: Vec<String>,
     /// Do not read the server's metrics
-    #[arg(long)]
+    #[arg(long, help_heading = "Target")]
     no_server_metrics: bool,
     /// Read the bearer token of the target from this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
     token_file: Option<PathBuf>,
     /// Read further certificate authorities from this file, PEM-encoded
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
     ca_file: Option<PathBuf>,
 }
 

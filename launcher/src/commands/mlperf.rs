@@ -28,11 +28,10 @@ const ANSWER: u32 = 128;
 const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright mlperf --simulator --total-sample-count 50
+  benchwright mlperf -U http://server:8000 --scenario server --server-target-qps 10")]
 pub(crate) struct MlperfArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-    #[command(flatten)]
-    run: RunArgs,
     /// The round of MLPerf Inference, such as 5.1 [default: the newest]
     #[arg(long, value_name = "ROUND")]
     version: Option<String>,
@@ -49,60 +48,64 @@ pub(crate) struct MlperfArgs {
     #[arg(long, alias = "lg-model-name", value_name = "NAME")]
     benchmark: Option<String>,
     /// The data set with tokens, and with expected answers for the mode accuracy [default: synthetic prompts]
-    #[arg(long, alias = "dataset-path", value_name = "FILE")]
+    #[arg(long, alias = "dataset-path", value_name = "FILE", help_heading = "Data set")]
     dataset: Option<PathBuf>,
     /// The column of the prompts [default: tok_input, for chats input]
-    #[arg(long, value_name = "NAME", requires = "dataset")]
+    #[arg(long, value_name = "NAME", requires = "dataset", help_heading = "Data set")]
     column: Option<String>,
     /// Send texts as chats
-    #[arg(long)]
+    #[arg(long, help_heading = "Data set")]
     chat: bool,
     /// The number of samples, or auto for all samples of the benchmark. A smaller number runs a smoke test with about that many samples; its
     /// result is not valid for MLPerf [default: auto]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Data set")]
     total_sample_count: Option<String>,
     /// Samples in one request, in Offline [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Load")]
     batch_size: Option<u32>,
     /// Maximum tokens of an answer [default: the benchmark's maximum]
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", help_heading = "Load")]
     max_new_tokens: Option<u32>,
     /// Queries per second in Server, auto (0.8 of the last Offline run, or a search), or search [default: auto]
-    #[arg(long, value_name = "QPS")]
+    #[arg(long, value_name = "QPS", help_heading = "Load")]
     server_target_qps: Option<String>,
     /// Samples per second that are expected in Offline, or auto [default: auto]
-    #[arg(long, value_name = "QPS")]
+    #[arg(long, value_name = "QPS", help_heading = "Load")]
     offline_target_qps: Option<String>,
     /// The expected latency in SingleStream, in milliseconds [default: 1000]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Load")]
     singlestream_target_latency: Option<f64>,
     /// Minimum duration of a performance test, in milliseconds [default: the round's minimum, or 0 in a smoke test]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Load")]
     min_duration: Option<u64>,
     /// Maximum concurrent requests in Offline and Server
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Load")]
     max_concurrency: Option<u32>,
     /// A user.conf of LoadGen
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Load")]
     user_conf: Option<PathBuf>,
     /// Require 99.9 % of the reference's accuracy in place of 99 %
-    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "0")]
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "0", help_heading = "Accuracy")]
     high_accuracy: Switch,
     /// The model's tokenizer.json or its folder, for the mode accuracy
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = "Accuracy")]
     tokenizer: Option<PathBuf>,
     /// NLTK's folder punkt_tab/english, for the mode accuracy [default: the variable PUNKT_DATA]
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = "Accuracy")]
     punkt: Option<PathBuf>,
     /// 0: after a valid run, delete and list earlier runs with the same profile and target; 1: keep them
-    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1")]
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1", help_heading = "Results")]
     keep_all: Switch,
     /// Accepted for compatibility; every run reads the server's metrics
-    #[arg(long)]
+    #[arg(long, help_heading = "Compatibility")]
     enable_metrics: bool,
     /// Accepted for compatibility; every run reports all figures
-    #[arg(long, value_enum, value_name = "0|1")]
+    #[arg(long, value_enum, value_name = "0|1", help_heading = "Compatibility")]
     extra_metrics: Option<Switch>,
+    #[command(flatten, next_help_heading = "Target")]
+    target: TargetArgs,
+    #[command(flatten, next_help_heading = "Results")]
+    run: RunArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -11,11 +11,9 @@ use super::runner_args::{RunArgs, Switch, TargetArgs};
 const VARIABLE: &str = "MMLU_DATA";
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright mmlu -U http://server:8000 --data mmlu --total-limit 100")]
 pub(crate) struct MmluArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-    #[command(flatten)]
-    run: RunArgs,
     /// The questions: the folder of `hf download cais/mmlu --repo-type dataset`, the authors' folder, or a file [default: the variable
     /// MMLU_DATA, or mmlu]
     #[arg(long, alias = "dataset", value_name = "PATH")]
@@ -32,6 +30,10 @@ pub(crate) struct MmluArgs {
     /// 1: also write samples.csv, by_subject_detail.json and by_domain_detail.json
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "1", default_value = "1")]
     details: Switch,
+    #[command(flatten, next_help_heading = "Target")]
+    target: TargetArgs,
+    #[command(flatten, next_help_heading = "Results")]
+    run: RunArgs,
 }
 
 /// Returns the exit status of `benchwright run`.

@@ -8,6 +8,7 @@ pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod dataset;
 pub(crate) mod index;
+pub(crate) mod init;
 mod input_args;
 pub(crate) mod mlperf;
 pub(crate) mod mmlu;

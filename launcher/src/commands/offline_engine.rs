@@ -26,6 +26,8 @@ pub(crate) enum CommandError {
 
 /// The arguments of `benchwright offline-engine`: its own come before the model, and vLLM's arguments after it.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  benchwright offline-engine meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096")]
 pub(crate) struct OfflineEngineArgs {
     /// The address to listen on.
     #[arg(long, default_value = "127.0.0.1")]

@@ -9,6 +9,9 @@ use launcher::console;
 use report::{PAGE_FILE_NAME, report_file};
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright page results/latest
+  benchwright page results/latest -o page.html")]
 pub(crate) struct PageArgs {
     /// A results folder, such as results/latest, or a report.json
     path: PathBuf,

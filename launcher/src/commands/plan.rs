@@ -15,6 +15,8 @@ use loadgen::plan;
 use super::input_args::InputArgs;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright plan -f examples/loadgen.yaml --queries 5")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,

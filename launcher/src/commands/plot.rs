@@ -20,6 +20,9 @@ pub(super) const FOLDER: &str = "plots";
 const SCALE: f64 = 2.0;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright plot results/latest
+  benchwright plot results/latest --format svg,csv")]
 pub(crate) struct PlotArgs {
     /// The results folder of a run, or its report.json
     #[arg(value_name = "RUN")]

@@ -11,6 +11,9 @@ use report::{
 };
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright prune results --keep-runs 20 --dry-run
+  benchwright prune results --keep-days 30")]
 #[command(group = ArgGroup::new("limit").required(true).multiple(true).args(["keep_runs", "keep_days"]))]
 pub(crate) struct PruneArgs {
     /// The folder that contains the results folders

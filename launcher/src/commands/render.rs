@@ -9,6 +9,9 @@ use workload_profiles::workload::{FileSource, RequestSource};
 use super::input_args::InputArgs;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright render -f benchmarkrun.yaml
+  benchwright render --simulator -l benchwright -w poisson_sweep --workload")]
 pub(crate) struct RenderArgs {
     #[command(flatten)]
     input: InputArgs,

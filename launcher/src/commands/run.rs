@@ -12,6 +12,10 @@ use launcher::{
 use super::input_args::InputArgs;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright run -f benchmarkrun.yaml
+  benchwright run --simulator -w sanity_random --gate
+  benchwright run -U http://server:8000 -l benchwright -w concurrency_ramp --variable isl=512")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -19,38 +23,39 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", hide = true, conflicts_with_all = ["file", "url", "simulator", "profile"])]
     mounted: Option<PathBuf>,
     /// Each run creates its own folder in this folder [default: results, in a pod /results]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Results")]
     results: Option<PathBuf>,
     /// Write no results folder
-    #[arg(long, conflicts_with = "results")]
+    #[arg(long, conflicts_with = "results", help_heading = "Results")]
     no_results: bool,
     /// In the pod of a run with spec.launcher.debug: send the load by hand, while the launcher waits; may be repeated
-    #[arg(long, conflicts_with_all = ["file", "url", "simulator", "profile"])]
+    #[arg(long, conflicts_with_all = ["file", "url", "simulator", "profile"], help_heading = "In a pod")]
     now: bool,
     /// Number of threads that issue the load [default: one for each core, at most 8; one fewer with an embedded simulator]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
     /// Return the outcome as exit code, for a pipeline: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled
-    #[arg(long)]
+    #[arg(long, help_heading = "Results")]
     gate: bool,
     /// Compare the objectives of spec.slo with an earlier run: its report.json, or its results folder
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = "Results")]
     baseline: Option<PathBuf>,
     #[arg(
         long,
         value_name = "PORT",
-        help = format!("Answer on this port: /ready, with status 200 during the load, and /metrics, its progress for Prometheus [in a pod: {STATUS_PORT}]")
+        help = format!("Answer on this port: /ready, with status 200 during the load, and /metrics, its progress for Prometheus [in a pod: {STATUS_PORT}]"),
+        help_heading = "In a pod"
     )]
     status_port: Option<u16>,
     /// Write the result for the operator to this file [in a pod: /dev/termination-log]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "In a pod")]
     termination_log: Option<PathBuf>,
     /// Run the load COUNT times, one run after the other, with other prompts each time, and report the spread between the runs; in
     /// place of spec.repeat
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPEATS)))]
     repeat: Option<u32>,
     /// Print progress as lines in place of a bar
-    #[arg(long)]
+    #[arg(long, help_heading = "Results")]
     plain: bool,
 }
 

@@ -6,6 +6,9 @@ use clap::{Args, Subcommand};
 use launcher::run::servers;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright server start -f benchmarkrun.yaml
+  benchwright server stop --all")]
 pub(crate) struct ServerArgs {
     #[command(subcommand)]
     action: Action,

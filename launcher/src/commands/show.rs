@@ -10,6 +10,9 @@ use files::user_file;
 use launcher::console;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright show results/latest
+  benchwright show results/latest --file stages.csv")]
 pub(crate) struct ShowArgs {
     /// A results folder, such as results/latest
     folder: PathBuf,

@@ -61,6 +61,9 @@ enum StartupLogArg {
 
 /// The arguments of `benchwright sim`. An argument that is left out has the value of the preset.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  benchwright sim --port 8000
+  benchwright sim --ttft 200ms --itl 20ms --fail-status 503 --fail-ratio 0.01")]
 pub(crate) struct SimArgs {
     /// The address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
@@ -91,104 +94,104 @@ pub(crate) struct SimArgs {
     seed: u64,
 
     /// Time to the first token of a single request, for prompts of any length, such as 100ms. At least `--itl`.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = "Speed")]
     ttft: Option<Span>,
 
     /// Time between two tokens, for batches of any size, such as 10ms.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = "Speed")]
     itl: Option<Span>,
 
     /// Half the width of the random factor on each step, from 0 to less than 1.
-    #[arg(long)]
+    #[arg(long, help_heading = "Speed")]
     jitter: Option<f64>,
 
     /// Maximum number of sequences in a batch.
-    #[arg(long)]
+    #[arg(long, help_heading = "Engine")]
     max_num_seqs: Option<u32>,
 
     /// Maximum number of tokens that one step computes.
-    #[arg(long)]
+    #[arg(long, help_heading = "Engine")]
     max_num_batched_tokens: Option<u32>,
 
     /// Maximum number of tokens of prompt and answer together.
-    #[arg(long)]
+    #[arg(long, help_heading = "Engine")]
     max_model_len: Option<u32>,
 
     /// Number of tokens in a block of the KV cache.
-    #[arg(long)]
+    #[arg(long, help_heading = "Engine")]
     block_size: Option<u32>,
 
     /// Number of blocks in the KV cache, including one reserved block.
-    #[arg(long, value_name = "BLOCKS")]
+    #[arg(long, value_name = "BLOCKS", help_heading = "Engine")]
     num_gpu_blocks_override: Option<u32>,
 
     /// Keep the blocks of finished requests for prompts with the same beginning. This is the default.
-    #[arg(long, overrides_with = "no_enable_prefix_caching")]
+    #[arg(long, overrides_with = "no_enable_prefix_caching", help_heading = "Engine")]
     enable_prefix_caching: bool,
 
     /// Compute every prompt in full.
-    #[arg(long, overrides_with = "enable_prefix_caching")]
+    #[arg(long, overrides_with = "enable_prefix_caching", help_heading = "Engine")]
     no_enable_prefix_caching: bool,
 
     /// Report in the usage of each answer how many prompt tokens came from the prefix cache.
-    #[arg(long)]
+    #[arg(long, help_heading = "Engine")]
     enable_prompt_tokens_details: bool,
 
     /// The mean length in tokens of answers that end by themselves.
-    #[arg(long)]
+    #[arg(long, help_heading = "Speed")]
     mean_output_tokens: Option<u32>,
 
     /// How long the load of the model takes, such as 30s. The port is closed until the server has started. Nothing is loaded.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = "Start and sleep")]
     load_time: Option<Span>,
 
     /// How long the compilation takes; with the preset tiny the warm-up of a CPU.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = "Start and sleep")]
     compile_time: Option<Span>,
 
     /// How long the capture of CUDA graphs takes.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = "Start and sleep")]
     graph_capture_time: Option<Span>,
 
     /// Have vLLM's endpoints /sleep, /wake_up, /is_sleeping and /collective_rpc (reload_weights). As in vLLM they need the variable
     /// VLLM_SERVER_DEV_MODE=1, too.
-    #[arg(long)]
+    #[arg(long, help_heading = "Start and sleep")]
     enable_sleep_mode: bool,
 
     /// How long the server takes to fall asleep.
-    #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode")]
+    #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode", help_heading = "Start and sleep")]
     sleep_time: Option<Span>,
 
     /// How long it takes to wake up. After a sleep of level 2 the weights are loaded again; this takes --load-time.
-    #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode")]
+    #[arg(long, value_name = "DURATION", requires = "enable_sleep_mode", help_heading = "Start and sleep")]
     wake_up_time: Option<Span>,
 
     /// The vLLM release that the start log on stderr imitates. VLLM_LOGGING_LEVEL=DEBUG adds the lines of level DEBUG.
-    #[arg(long, value_enum, value_name = "RELEASE", default_value_t)]
+    #[arg(long, value_enum, value_name = "RELEASE", default_value_t, help_heading = "Start and sleep")]
     startup_log: StartupLogArg,
 
     /// The folder for the traces of `/start_profile` and `/stop_profile`. Without it these paths do not exist, as in vLLM.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Engine")]
     profiler_dir: Option<PathBuf>,
 
     /// Fault: answer generation requests with this status.
-    #[arg(long, value_name = "CODE", group = "fault", value_parser = clap::value_parser!(u16).range(400..=599))]
+    #[arg(long, value_name = "CODE", group = "fault", value_parser = clap::value_parser!(u16).range(400..=599), help_heading = "Faults")]
     fail_status: Option<u16>,
 
     /// Fault: close the connection of a stream after this many tokens.
-    #[arg(long, value_name = "TOKENS", group = "fault")]
+    #[arg(long, value_name = "TOKENS", group = "fault", help_heading = "Faults")]
     break_after_tokens: Option<u32>,
 
     /// Fault: stop sending on a stream after this many tokens, and leave the connection open.
-    #[arg(long, value_name = "TOKENS", group = "fault")]
+    #[arg(long, value_name = "TOKENS", group = "fault", help_heading = "Faults")]
     stall_after_tokens: Option<u32>,
 
     /// Fault: accept connections and never answer any request.
-    #[arg(long, group = "fault")]
+    #[arg(long, group = "fault", help_heading = "Faults")]
     hang: bool,
 
     /// The share of requests with the fault, from 0 to 1.
-    #[arg(long, default_value_t = 1.0, requires = "fault")]
+    #[arg(long, default_value_t = 1.0, requires = "fault", help_heading = "Faults")]
     fail_ratio: f64,
 }
 

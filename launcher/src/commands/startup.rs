@@ -23,6 +23,9 @@ const WIDTH: f64 = 860.0;
 const SCALE: f64 = 2.0;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright startup cold=first.log warm=second.log
+  benchwright startup server.log --format json")]
 pub(crate) struct StartupArgs {
     /// Logs of servers. Each file name becomes the name of a column. With NAME=FILE, logs with the same name are starts of one kind, such as
     /// cold or warm: they share one column, with means

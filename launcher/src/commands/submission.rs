@@ -17,8 +17,10 @@ use submission::{
     test06::{self, Test06Error},
 };
 
-/// Builds the tree of a submission to MLPerf Inference from finished LoadGen runs, or checks one.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  benchwright submission --out tree --submitter Us --system h100.json results/offline results/server
+  benchwright submission check tree")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct SubmissionArgs {
     #[command(subcommand)]

@@ -6,6 +6,8 @@ use launcher::sut::{self, SutOptions};
 use super::input_args::InputArgs;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright sut -U http://server:8000 --max-in-flight 512")]
 pub(crate) struct SutArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -12,6 +12,9 @@ use launcher::{
 use policy::Policy;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright validate -f benchmarkrun.yaml
+  benchwright validate runs/chat.yaml runs/code.yaml --policy values.yaml")]
 pub(crate) struct ValidateArgs {
     /// Files of objects, as for kubectl apply, with any number of documents; - is standard input, such as the output of kustomize
     #[arg(required_unless_present = "more_files", value_name = "FILE")]

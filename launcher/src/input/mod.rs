@@ -24,7 +24,7 @@ pub use error::InputError;
 pub use local::{from_file, from_source};
 pub(crate) use mounted::from_folder;
 pub use options::{LocalOptions, RunSource};
-pub use validate::{CheckedRun, Rules, check_files};
+pub use validate::{CheckedRun, Rules, check_files, check_text};
 
 #[derive(Clone, Debug)]
 pub struct Input {

@@ -71,11 +71,18 @@ pub fn check_files(files: &[PathBuf], rules: &Rules) -> Vec<CheckedRun> {
             checked.push(CheckedRun { file, name, notices: Vec::new(), error: Some(error) });
         }
     }
-    let mut names = BTreeSet::new();
-    for document in &objects.runs {
-        checked.push(objects.check(document, rules, &mut names));
-    }
+    checked.extend(objects.check_all(rules));
     checked
+}
+
+/// Checks the BenchmarkRuns in a text, as [`check_files`]. `file` is the path of the text in messages, and the folder of relative paths.
+///
+/// # Errors
+/// The first problem of the text.
+pub fn check_text(text: &str, file: &Path, rules: &Rules) -> Result<(), InputError> {
+    let mut objects = Objects::default();
+    objects.add_text(text, file)?;
+    objects.check_all(rules).into_iter().find_map(|it| it.error).map_or(Ok(()), Err)
 }
 
 /// A document of a file. Its text is prefixed with empty lines, so that line numbers match the file.
@@ -100,8 +107,12 @@ struct Objects {
 
 impl Objects {
     fn add(&mut self, path: &Path, file: &Path) -> Result<(), InputError> {
+        self.add_text(&read(path)?, file)
+    }
+
+    fn add_text(&mut self, text: &str, file: &Path) -> Result<(), InputError> {
         let syntax = |message: String| InputError::Syntax { path: file.to_owned(), message };
-        let texts = documents(&read(path)?);
+        let texts = documents(text);
         if texts.len() > MAX_DOCUMENTS {
             let message = format!("holds {} documents; give at most {MAX_DOCUMENTS} in a file", texts.len());
             return Err(syntax(message));
@@ -132,6 +143,11 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    fn check_all(&self, rules: &Rules) -> Vec<CheckedRun> {
+        let mut names = BTreeSet::new();
+        self.runs.iter().map(|it| self.check(it, rules, &mut names)).collect()
     }
 
     fn check(

@@ -9,6 +9,8 @@ mod deadline;
 mod doctor;
 mod failure;
 mod follow;
+#[cfg(test)]
+mod help;
 mod junit_file;
 #[cfg(test)]
 mod reference;
@@ -26,12 +28,21 @@ use commands::{
 use connection::ConnectionArgs;
 use failure::Failure;
 
-/// Starts runs of the operator in a cluster, follows them, and judges them.
+/// Starts runs of the operator in a cluster, follows them, and judges them
 ///
 /// Exit codes of run, rerun, wait and gate: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled, 124 not
 /// ended in time. A wrong flag: 10.
 #[derive(Parser)]
-#[command(name = "kubectl benchwright", bin_name = "kubectl benchwright", version, max_term_width = 110)]
+#[command(
+    name = "kubectl benchwright",
+    bin_name = "kubectl benchwright",
+    version,
+    max_term_width = 110,
+    after_help = "Examples:
+  kubectl benchwright doctor
+  kubectl benchwright run benchmarkrun.yaml --timeout 45m
+  kubectl benchwright results first-run results/first-run"
+)]
 struct Cli {
     #[command(flatten)]
     connection: ConnectionArgs,
@@ -43,25 +54,35 @@ struct Cli {
 enum Command {
     /// Create the run in a file, follow it, and print its figures
     Run(run::RunArgs),
-    /// Create a run with the spec of an earlier one, follow it, and print its figures
+    /// Run the spec of an earlier run again, under another name
+    ///
+    /// Creates the run, follows it, and prints its figures.
     Rerun(rerun::RerunArgs),
     /// Wait for the end of a run, and print its figures
     Wait(wait::WaitArgs),
-    /// Print the verdict on a run that has ended, and return the exit code of the verdict
+    /// Print the verdict on a finished run, and return its exit code
     Gate(gate::GateArgs),
-    /// Print the state of a run, and of the server that was started for it
+    /// Print the state of a run, and of the server started for it
     Status(status::StatusArgs),
     /// Print the log of a run's launcher
     Logs(logs::LogsArgs),
     /// Copy the results folder of a run to this machine
     Results(results::ResultsArgs),
-    /// Compare finished runs with the first: which differences are significant, with confidence intervals
+    /// Find which differences between runs are significant
+    ///
+    /// Compares each run with the first, with confidence intervals.
     Compare(compare::CompareArgs),
-    /// Cancel the runs that occupy a target, so that the next run can start
+    /// Cancel the runs that occupy a target
+    ///
+    /// The next run can then start.
     Release(release::ReleaseArgs),
-    /// Print the values for llm-d's charts of a run with target.server.method ModelService; asks no cluster
+    /// Print the values of llm-d's charts for the run in a file
+    ///
+    /// The run has target.server.method ModelService. The command needs no cluster.
     Modelservice(modelservice::ModelserviceArgs),
-    /// Check cluster, operator, storage and rights; the exit code is 1 if something that runs need is missing
+    /// Check cluster, operator, storage and rights
+    ///
+    /// The exit code is 1 if something that runs need is missing.
     Doctor(doctor_command::DoctorArgs),
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Errors, effective};
+use super::{Errors, FieldError, effective};
 use crate::{
     AnyValue,
     benchmark_run::{
@@ -173,6 +173,14 @@ pub(super) fn slo(spec: &BenchmarkRunSpec, in_cluster: bool, errors: &mut Errors
     Some(ResolvedSlo { enforcement: effective.enforcement, objectives, baseline })
 }
 
+/// What is wrong with one objective, and what to write: `max: is "5"; write a duration with its unit ...`. `None`: a run can have it.
+pub fn objective_problem(objective: &written::Objective) -> Option<String> {
+    let mut errors = Errors::default();
+    check_objective(objective, "", &mut errors);
+    let FieldError { path, message } = errors.none_or(()).err()?.into_iter().next()?;
+    Some(format!("{}: {message}", path.trim_start_matches('.')))
+}
+
 fn objectives(written: &[written::Objective], errors: &mut Errors) -> Vec<ResolvedObjective> {
     if written.len() > MAX_OBJECTIVES {
         let message = format!("is a list of {}; write at most {MAX_OBJECTIVES}", written.len());
@@ -182,15 +190,12 @@ fn objectives(written: &[written::Objective], errors: &mut Errors) -> Vec<Resolv
     let mut read = Vec::new();
     for (index, objective) in written.iter().enumerate().take(MAX_OBJECTIVES) {
         let path = format!("spec.slo.objectives[{index}]");
-        check_name(&objective.name, &path, errors);
         if !names.insert(&objective.name) {
             let name = quoted(&objective.name);
             let message = format!("is {name}, as of an earlier objective; give each objective a name of its own");
             errors.add(&format!("{path}.name"), &message);
         }
-        check_stat(objective, &path, errors);
-        check_stage(objective, &path, errors);
-        if let Some(bound) = bound(objective, &path, errors) {
+        if let Some(bound) = check_objective(objective, &path, errors) {
             read.push(ResolvedObjective {
                 name: objective.name.clone(),
                 metric: objective.metric,
@@ -201,6 +206,14 @@ fn objectives(written: &[written::Objective], errors: &mut Errors) -> Vec<Resolv
         }
     }
     read
+}
+
+/// Returns the limit, if it can be read.
+fn check_objective(objective: &written::Objective, path: &str, errors: &mut Errors) -> Option<Bound> {
+    check_name(&objective.name, path, errors);
+    check_stat(objective, path, errors);
+    check_stage(objective, path, errors);
+    bound(objective, path, errors)
 }
 
 fn check_name(name: &str, path: &str, errors: &mut Errors) {

@@ -37,6 +37,17 @@ fn time(text: &str) -> FigureValue {
 }
 
 #[test]
+fn one_objective_is_checked_alone() {
+    let problem = |max: &str| {
+        let objective = json!({"name": "ttft-p99", "metric": "ttft", "stat": "p99", "max": max});
+        objective_problem(&serde_json::from_value(objective).unwrap())
+    };
+    assert_eq!(problem("5s"), None);
+    let found = problem("5").unwrap();
+    assert!(found.starts_with("max: is \"5\"; ") && found.contains("write a duration with its unit"), "{found}");
+}
+
+#[test]
 fn a_spec_without_objectives_asks_for_nothing() {
     assert_eq!(resolved_slo(json!({})), Ok(None));
     assert_eq!(resolved_slo(json!({"enforcement": "Report", "objectives": []})), Ok(None));

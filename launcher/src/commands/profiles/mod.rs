@@ -16,6 +16,9 @@ use super::input_args::harness;
 use summary::{Summary, purpose};
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  benchwright profiles -l benchwright
+  benchwright profiles show concurrency_ramp")]
 pub(crate) struct ProfilesArgs {
     /// Only the profiles of this harness
     #[arg(short = 'l', long, value_name = "HARNESS", global = true,

@@ -17,6 +17,9 @@ use crate::{
 };
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright compare first-run second-run
+  kubectl benchwright compare results/base second-run --gate=5%")]
 pub(crate) struct CompareArgs {
     /// Runs of the cluster that have ended, each compared with the first; a name with a / or a . is a results folder or a report.json of
     /// this machine

@@ -10,6 +10,8 @@ use crate::{
 };
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright doctor --namespace team-a")]
 pub(crate) struct DoctorArgs {}
 
 /// The exit code of a check that failed.

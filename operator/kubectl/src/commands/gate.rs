@@ -8,6 +8,8 @@ use super::{TrustArgs, code, get};
 use crate::{connection::Connection, console, failure::Failure, follow::message_of, table};
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright gate first-run --junit junit.xml")]
 pub(crate) struct GateArgs {
     /// A run that has ended
     name: String,

@@ -21,6 +21,8 @@ pub(crate) const READ_LOG: Right = Right::new("get", "", "pods/log", "view");
 const CHUNK: usize = 16 * 1024;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright logs first-run --follow")]
 pub(crate) struct LogsArgs {
     /// The run
     name: String,

@@ -17,6 +17,8 @@ use crate::{connection::ConnectionArgs, console, failure::Failure, run_file::Run
 const ANY_NAMESPACE: &str = "default";
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright modelservice benchmarkrun.yaml --file install.txt")]
 pub(crate) struct ModelserviceArgs {
     /// The file with the BenchmarkRun; - for stdin
     path: PathBuf,

@@ -29,6 +29,8 @@ const CANCEL_RUN: Right = Right::new("patch", GROUP, "benchmarkruns", "edit");
 const PAGE: u32 = 100;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright release http://gateway.llm-d.svc.cluster.local:80 --dry-run")]
 pub(crate) struct ReleaseArgs {
     /// The target, as it appears in the message of a waiting run, such as http://gateway.llm-d.svc.cluster.local:80
     target: String,

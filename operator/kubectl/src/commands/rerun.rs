@@ -26,6 +26,9 @@ const NOT_COPIED: [&str; 8] = [
 ];
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright rerun first-run
+  kubectl benchwright rerun first-run --as second-run --no-wait")]
 pub(crate) struct RerunArgs {
     /// The earlier run
     name: String,

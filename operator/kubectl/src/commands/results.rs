@@ -15,6 +15,8 @@ use crate::{
 };
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright results first-run results/first-run")]
 pub(crate) struct ResultsArgs {
     /// A run that has ended
     name: String,

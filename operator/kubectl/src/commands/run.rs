@@ -24,6 +24,9 @@ const MAX_FILE: u64 = 1_572_864;
 const MAX_NAMESPACE: usize = 63;
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright run benchmarkrun.yaml
+  kubectl benchwright run benchmarkrun.yaml --timeout 45m --junit junit.xml")]
 pub(crate) struct RunArgs {
     /// The file with the BenchmarkRun; - for stdin
     file: PathBuf,

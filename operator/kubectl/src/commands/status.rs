@@ -6,6 +6,8 @@ use super::get;
 use crate::{connection::Connection, console, failure::Failure, follow::described, server, table};
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright status first-run")]
 pub(crate) struct StatusArgs {
     /// The run
     name: String,

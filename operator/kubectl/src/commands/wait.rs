@@ -6,6 +6,8 @@ use super::FollowArgs;
 use crate::{connection::Connection, failure::Failure};
 
 #[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl benchwright wait first-run --timeout 45m")]
 pub(crate) struct WaitArgs {
     /// The run
     name: String,
