@@ -6,6 +6,8 @@ use std::{
     io::{self, BufWriter, ErrorKind, Write},
 };
 
+use console::Term;
+use report::paint::Paint;
 use tracing::warn;
 use workload_profiles::Notice;
 
@@ -42,6 +44,11 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
 pub fn say(what: impl Display) {
     // A single write, so that lines of several processes do not mix.
     let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
+}
+
+/// The colours of stdout: off unless it is a terminal that supports them, and `NO_COLOR` is not set.
+pub fn stdout_paint() -> Paint {
+    Paint::new(Term::stdout().features().colors_supported())
 }
 
 /// Prints on stderr why something failed, after the name of the program.

@@ -4,7 +4,7 @@ use analysis::objectives::stricter;
 use crds::{
     FigureValue, ObjectiveCounts,
     benchmark_run::{Enforcement, Metric, MetricUnit},
-    resolve::{ResolvedObjective, ResolvedSlo},
+    resolve::{ResolvedObjective, ResolvedSlo, Scope},
     units::Span,
 };
 use document::{ObjectiveDocument, ReportDocument};
@@ -40,13 +40,18 @@ pub(super) fn baseline(document: &ReportDocument) -> Option<String> {
     let baseline = document.resolved_run.slo.as_ref()?.baseline.as_ref()?;
     let name = baseline.report.as_ref().map_or_else(|| "an earlier run".to_owned(), |it| it.display().to_string());
     let percent = baseline.max_regression_percent;
-    Some(format!("{name}; a figure may be up to {percent} % worse than there"))
+    Some(format!("{name}; a figure may be up to {percent} % worse than in that run"))
 }
 
 impl Row<'_> {
     /// The figure as text, such as `p99 of ttft in every stage`.
     pub(super) fn figure(&self) -> String {
         self.objective.figure_in_place()
+    }
+
+    /// Whether each stage must meet it.
+    pub(super) fn is_for_every_stage(&self) -> bool {
+        matches!(self.objective.scope(), Scope::EveryStage)
     }
 
     /// The limit in the spec with its bound, such as `max 500ms`. It is the same in every run of the spec.
