@@ -288,7 +288,7 @@ mod tests {
         for width in 0..200 {
             let lines = view.live_lines(width, Paint::OFF);
             assert!(lines.iter().all(|it| it.chars().count() <= width), "{width}: {lines:?}");
-            assert!(width < 16 || lines[0].contains("stage 2 of 3 (a-"), "{width}: {lines:?}");
+            assert!(width < 16 || lines[0].contains("stage 2 of 3 (b)"), "{width}: {lines:?}");
         }
         let lines = view.live_lines(64, Paint::OFF);
         assert!(lines[0].contains("19s left") && lines[1].contains("VALID if"), "{lines:?}");
