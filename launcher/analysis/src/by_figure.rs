@@ -80,6 +80,7 @@ impl Uncertainty {
             Figure::Tpot => self.tpot,
             Figure::Ntpot => self.ntpot,
             Figure::Latency => self.latency,
+            Figure::Itl => self.itl,
             _ => None,
         }
     }

@@ -290,7 +290,7 @@ impl Figures {
             ttft_sent: streamed(timings.ttft_sent),
             latency_scheduled: timings.latency_scheduled,
             latency_sent: timings.latency_sent,
-            itl: streamed(Distribution::of_times(&sum(&tally.itl, &tally.itl_of_several))),
+            itl: streamed(itl(tally)),
             event_gap: streamed(Distribution::of_times(&sum(&tally.itl, &tally.gaps_of_several))),
             content_events: tally.events,
             tokens_per_event: share(tally.event_tokens, tally.events),
@@ -371,6 +371,11 @@ impl Figures {
         let failures = self.outcomes.iter().filter(|(it, _)| !it.is_success() && it.is_decided());
         failures.max_by_key(|(_, count)| **count).map(|(outcome, count)| (*outcome, *count))
     }
+}
+
+/// The ITL of successful requests, in a streamed stage; `None` without values.
+pub(crate) fn itl(tally: &StageTally) -> Option<Distribution<Duration>> {
+    Distribution::of_times(&sum(&tally.itl, &tally.itl_of_several))
 }
 
 fn sum(one: &TimeHistogram, other: &TimeHistogram) -> TimeHistogram {

@@ -78,6 +78,7 @@ impl UncertaintyDocument {
             Figure::Tpot => self.tpot_ms.as_ref(),
             Figure::Ntpot => self.ntpot_ms.as_ref(),
             Figure::Latency => self.latency_ms.as_ref(),
+            Figure::Itl => self.itl_ms.as_ref(),
             _ => None,
         }
     }

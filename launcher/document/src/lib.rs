@@ -4,6 +4,7 @@
 //! (`...Seconds`). `docs/metrics.md` explains every key. The document contains no prompts, outputs, bodies, credentials or token files. The same
 //! types write and read it, so that a report of this release keeps its bytes.
 
+pub mod answer;
 mod by_figure;
 mod contamination;
 mod counted_again;
@@ -46,7 +47,7 @@ pub use interactivity::InteractivityDocument;
 pub use judgement::JudgementDocument;
 pub use loadgen::{LoadGenDocument, LoadGenTestDocument, TrialDocument};
 pub use managed_server::{ManagedServerDocument, ReplicaDocument};
-pub use objectives::ObjectiveDocument;
+pub use objectives::{ObjectiveDocument, StageObjectiveDocument};
 pub use parts::Parts;
 pub use report::{
     FORMAT, InputsDocument, LabelsDocument, ReasonDocument, ReportDocument, SeedsDocument, StageDocument, TOOL,

@@ -1,6 +1,6 @@
 //! Objectives in `report.json`: `objectives`.
 
-use analysis::{ObjectiveResult, Objectives};
+use analysis::{ObjectiveResult, Objectives, objectives::StageResult};
 use crds::{
     FigureValue, Met,
     benchmark_run::{Metric, MetricUnit, Stat},
@@ -27,6 +27,25 @@ pub struct ObjectiveDocument {
     pub values: Option<u64>,
     pub baseline: Option<f64>,
     pub baseline_limit: Option<f64>,
+    /// How each stage does against the limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageObjectiveDocument>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// One stage against the limit of an objective. Numbers have the unit of the objective.
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StageObjectiveDocument {
+    pub stage: String,
+    /// `Inconclusive`: the interval holds the limit, or there are too few values.
+    pub met: Met,
+    pub observed: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub values: Option<u64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -36,10 +55,27 @@ pub(super) fn documents(objectives: Option<&Objectives>) -> Vec<ObjectiveDocumen
     objectives.iter().flat_map(|it| &it.results).map(ObjectiveDocument::new).collect()
 }
 
+/// JSON has only finite numbers.
+fn number(it: FigureValue) -> Option<f64> {
+    Some(it.as_f64()).filter(|it| it.is_finite())
+}
+
+impl StageObjectiveDocument {
+    fn new(result: &StageResult) -> Self {
+        StageObjectiveDocument {
+            stage: result.stage.clone(),
+            met: result.met,
+            observed: result.observed.as_ref().and_then(|it| number(it.value)),
+            low: result.interval.and_then(|(low, _)| number(low)),
+            high: result.interval.and_then(|(_, high)| number(high)),
+            values: result.observed.as_ref().map(|it| it.count),
+            reason: result.reason.clone(),
+        }
+    }
+}
+
 impl ObjectiveDocument {
     fn new(result: &ObjectiveResult) -> Self {
-        // JSON has only finite numbers.
-        let number = |it: FigureValue| Some(it.as_f64()).filter(|it| it.is_finite());
         let (objective, observed) = (&result.objective, result.observed.as_ref());
         ObjectiveDocument {
             name: objective.name.clone(),
@@ -60,6 +96,7 @@ impl ObjectiveDocument {
             values: observed.map(|it| it.count),
             baseline: result.baseline.and_then(|it| number(it.value)),
             baseline_limit: result.baseline.and_then(|it| number(it.limit)),
+            stages: result.stages.iter().map(StageObjectiveDocument::new).collect(),
             reason: result.reason.clone(),
         }
     }

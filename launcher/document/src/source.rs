@@ -89,12 +89,24 @@ fn certainty(of: &UncertaintyDocument, metric: Metric, stat: Option<Stat>) -> Ce
 
 fn reading(figures: &FiguresDocument, labels: &LabelsDocument, metric: Metric, stat: Option<Stat>) -> Option<Reading> {
     let figure = Figure::from_metric(metric);
-    let value = match figure.row().unit.has_statistics() {
-        true => time(figures.statistics(figure)?.get(stat?))?,
-        false => FigureValue::Number(figures.number(figure)?),
+    let (value, count) = match figure.row().unit.has_statistics() {
+        true => {
+            let statistics = figures.statistics(figure)?;
+            (time(statistics.get(stat?))?, statistics.count)
+        }
+        false => (FigureValue::Number(figures.number(figure)?), count(figures, figure)),
     };
     let basis = basis(metric, &labels.clock, &labels.itl, &labels.tokens).to_owned();
-    Some(Reading { value, count: figures.succeeded, basis })
+    Some(Reading { value, count, basis })
+}
+
+/// Number of requests behind a rate or a share.
+fn count(figures: &FiguresDocument, figure: Figure) -> u64 {
+    match figure {
+        Figure::GoodputShare => figures.requests,
+        Figure::ErrorRatio => figures.decided(),
+        _ => figures.succeeded,
+    }
 }
 
 /// A time in milliseconds; `None` for a value outside the range of times.

@@ -18,6 +18,7 @@ pub struct UncertaintyDocument {
     pub tpot_ms: Option<LatenciesDocument>,
     pub ntpot_ms: Option<LatenciesDocument>,
     pub latency_ms: Option<LatenciesDocument>,
+    pub itl_ms: Option<LatenciesDocument>,
     pub requests_per_second: Option<EstimateDocument>,
     pub output_tokens_per_second: Option<EstimateDocument>,
     #[serde(alias = "goodRequestsPerSecond")]
@@ -41,6 +42,7 @@ impl UncertaintyDocument {
             tpot_ms: latencies(&it.tpot),
             ntpot_ms: latencies(&it.ntpot),
             latency_ms: latencies(&it.latency),
+            itl_ms: it.itl.as_ref().map(LatenciesDocument::of_bins),
             requests_per_second: it.rates.requests.as_ref().map(EstimateDocument::of_mean),
             output_tokens_per_second: it.rates.output_tokens.as_ref().map(EstimateDocument::of_mean),
             goodput_requests_per_second: it.outcomes.good_requests.as_ref().map(EstimateDocument::of_mean),
@@ -71,16 +73,27 @@ pub struct LatenciesDocument {
 
 impl LatenciesDocument {
     fn new(it: &Latencies) -> LatenciesDocument {
+        LatenciesDocument::with_reasons(it, |name, p| {
+            format!(
+                "too few for {name}: its interval needs {} effective values, and a mean of {}",
+                enough::for_ranks(p),
+                enough::for_quantile_interval(p)
+            )
+        })
+    }
+
+    /// Estimates from bins of time.
+    fn of_bins(it: &Latencies) -> LatenciesDocument {
+        LatenciesDocument::with_reasons(it, |name, _| format!("the stage is too short for an interval of {name}"))
+    }
+
+    /// `why`: the reason why a percentile has no interval, from its name and share.
+    fn with_reasons(it: &Latencies, why: impl Fn(&str, f64) -> String) -> LatenciesDocument {
         let quantile = |place: usize| {
             let (name, p) = PERCENTILES[place];
-            let why = if it.percentiles[place].value.is_none() {
-                format!("too few for {name}: it would be the largest value")
-            } else {
-                format!(
-                    "too few for {name}: its interval needs {} effective values, and a mean of {}",
-                    enough::for_ranks(p),
-                    enough::for_quantile_interval(p)
-                )
+            let why = match it.percentiles[place].value {
+                None => format!("too few for {name}: it would be the largest value"),
+                Some(_) => why(name, p),
             };
             Some(EstimateDocument::new(&it.percentiles[place], why))
         };

@@ -39,7 +39,7 @@ pub(super) const CATALOGUE: [Row; 25] = [
     row(Figure::Itl, "itl", "ITL", (Milliseconds, Down), Family::Decode)
         .by(Basis::Itl)
         .bounded_by(Metric::Itl)
-        .is("Time between two tokens of a request, pooled: each gap between content events, divided by the tokens per gap where the server reports more than one"),
+        .is("Time between two tokens of a request, pooled: each gap between content events, divided by the tokens per gap if the server reports more than one"),
     row(Figure::EventGap, "eventGap", "gap between events", (Milliseconds, Down), Family::Decode)
         .is("gap between two content events of a request, pooled and undivided"),
     row(Figure::Ntpot, "ntpot", "NTPOT", (Milliseconds, Down), Family::Request)

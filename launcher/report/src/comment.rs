@@ -9,7 +9,10 @@ use crds::{
     benchmark_run::Stat,
     wording::{one_line, percent},
 };
-use document::{Renderer, ReportDocument, Section, StageDocument, Statistics};
+use document::{
+    Renderer, ReportDocument, Section, StageDocument, Statistics,
+    answer::{Answer, Tag, TagState},
+};
 use figures::Figure;
 
 use super::{
@@ -73,9 +76,11 @@ fn add(section: Section, document: &ReportDocument, to: &mut String) {
 
 fn head(document: &ReportDocument, to: &mut String) {
     let run = &document.resolved_run;
-    let objectives = objectives::counts(document).map(|it| format!("; {it}")).unwrap_or_default();
-    let goals = text::goals(document).map(|it| format!("; {}", it.text)).unwrap_or_default();
-    line(to, &format!("### {}: {}{objectives}{goals}\n", code(&document.run.title()), document.outcome.name()));
+    let answer = Answer::new(document);
+    line(to, &format!("### {}\n", shortened(&answer.sentence, MAX_REMARK)));
+    let goals = text::goals(document).map(|it| Tag { state: TagState::Plain, text: it.text });
+    let tags: Vec<String> = answer.tags.iter().chain(&goals).map(|it| plain(&it.signed())).collect();
+    line(to, &format!("{}: {}. {}\n", code(&document.run.title()), document.outcome.name(), tags.join(" · ")));
     let (model, target, profile) = (code(&document.model), code(run.endpoint.name()), code(&text::profile(run)));
     let (started, duration) =
         (document.started.strftime("%Y-%m-%d %H:%M:%S UTC"), millis(document.figures.duration_ms));

@@ -9,7 +9,7 @@ use crds::{
     resolve::Endpoint,
     wording::percent,
 };
-use document::{Renderer, ReportDocument, Section, Statistics};
+use document::{Renderer, ReportDocument, Section, Statistics, answer::Answer};
 use figures::Figure;
 use files::file_digest::FileDigest;
 use workload_profiles::workload::PromptReuse;
@@ -91,6 +91,8 @@ fn head(document: &ReportDocument, page: &mut Page) {
     let goals = goals(document);
     let met = goals.as_ref().map(|it| format!("; {}", it.text)).unwrap_or_default();
     page.line(format_args!("# {}: {}{met}", cell(&document.run.title()), document.outcome.name()));
+    page.blank();
+    page.line(format_args!("{}", cell(&Answer::new(document).sentence)));
     page.blank();
     for reason in &document.reasons {
         let colon = if reason.message.is_empty() { "" } else { ": " };

@@ -22,7 +22,7 @@ pub(super) fn rows(document: &ReportDocument) -> Vec<Vec<String>> {
 
 fn has_interval(it: &UncertaintyDocument) -> bool {
     let has = |it: &EstimateDocument| it.low.is_some();
-    let figures = [&it.ttft_ms, &it.tpot_ms, &it.latency_ms].into_iter().flatten();
+    let figures = [&it.ttft_ms, &it.tpot_ms, &it.latency_ms, &it.itl_ms].into_iter().flatten();
     let mut of_figures = figures.flat_map(|it| [&it.mean, &it.p50, &it.p90, &it.p99]).flatten();
     let mut rates = [&it.requests_per_second, &it.output_tokens_per_second].into_iter().flatten();
     of_figures.any(has) || rates.any(has)
@@ -34,7 +34,7 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
     let steady = it.steady_state.as_ref().filter(|it| it.verdict == SteadyVerdict::Steady.name());
     let window = steady.and_then(|it| it.window.as_ref());
     let mut rows = Vec::new();
-    for figure in [Figure::Ttft, Figure::Tpot, Figure::Latency] {
+    for figure in [Figure::Ttft, Figure::Itl, Figure::Tpot, Figure::Latency] {
         let Some(whole) = it.latencies(figure) else { continue };
         let window = window.and_then(|it| it.latencies(figure));
         let Some(mean) = &whole.mean else { continue };
@@ -47,7 +47,12 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
         let percentiles = [Stat::P50, Stat::P90, Stat::P99].into_iter().zip(PERCENTILES);
         for (stat, (_, p)) in percentiles.filter(|it| all || it.0 != Stat::P90) {
             let Some(estimate) = whole.get(stat) else { continue };
-            let cells = [interval(estimate, few_for_percentile(mean, estimate, p), millis), within(stat)];
+            let few = match figure {
+                // Its effective values are bins of time.
+                Figure::Itl => Some("bins of time".to_owned()),
+                _ => few_for_percentile(mean, estimate, p),
+            };
+            let cells = [interval(estimate, few, millis), within(stat)];
             rows.push(row(stage, figure.titled(stat), estimate, millis, cells));
         }
     }

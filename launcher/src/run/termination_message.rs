@@ -6,6 +6,7 @@ use crds::{
     Outcome,
     envelope::{Core, Envelope},
 };
+use document::answer::Answer;
 use rustix::fs::OFlags;
 use tracing::warn;
 
@@ -64,6 +65,10 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
 
 fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
     let mut envelope = report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref());
+    // The message of an invalid run is the reason, without text from a server.
+    if measurement.analysis.verdict.outcome.has_valid_figures() {
+        envelope.core.message = Answer::new(&measurement.document).sentence;
+    }
     envelope.core.deleted_folders = measurement.deleted_folders.len().try_into().unwrap_or(u32::MAX);
     envelope
 }

@@ -14,6 +14,7 @@ pub mod littles_law;
 pub mod mser;
 pub mod normal;
 pub mod order_statistics;
+pub mod ratio;
 pub mod share;
 pub mod steady_state;
 pub mod student;

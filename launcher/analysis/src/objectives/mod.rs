@@ -7,6 +7,7 @@ mod comparison;
 mod of_run;
 mod reading;
 mod result;
+mod stages;
 #[cfg(test)]
 mod tests;
 
@@ -26,11 +27,13 @@ pub use comparison::{Baseline, BaselineLimit, stricter};
 pub use reading::{Reading, Source, basis};
 pub(crate) use result::is_worse;
 pub use result::{ObjectiveResult, Objectives};
+pub use stages::StageResult;
 
 use comparison::Comparison;
 use reading::profiled;
 
 /// The subject of the objectives: a run with its figures.
+#[derive(Clone)]
 struct Subject<'a> {
     /// Why the figures decide nothing; `None` if they count.
     undecided: Option<String>,
@@ -63,7 +66,8 @@ impl Objectives {
     }
 
     fn evaluate(slo: &ResolvedSlo, subject: &Subject<'_>) -> Objectives {
-        let results = slo.objectives.iter().map(|it| evaluate(it, subject)).collect();
+        let result = |it| ObjectiveResult { stages: stages::results(it, subject), ..evaluate(it, subject) };
+        let results = slo.objectives.iter().map(result).collect();
         let named = slo.baseline.clone().filter(|_| subject.baseline.is_some());
         Objectives { enforcement: slo.enforcement, baseline: named, results }
     }
@@ -195,6 +199,7 @@ fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<
         observed: Some(observed),
         stage: stage.map(str::to_owned),
         baseline: compared.and_then(|it| it.limit()),
+        stages: Vec::new(),
         reason: notes.into_iter().flatten().collect::<Vec<_>>().join("; "),
     }
 }

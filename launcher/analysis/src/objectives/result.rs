@@ -9,6 +9,7 @@ use crds::{
 };
 
 use super::{
+    StageResult,
     comparison::{BaselineLimit, stricter},
     reading::Reading,
 };
@@ -41,6 +42,8 @@ pub struct ObjectiveResult {
     pub stage: Option<String>,
     /// The baseline's value, and the limit that follows from it; `None` if nothing is compared.
     pub baseline: Option<BaselineLimit>,
+    /// How each stage does against the limit: the measured stages that the objective covers, in their order.
+    pub stages: Vec<StageResult>,
     /// Why it is missed or undecided, or a note on the value; empty if there is nothing to report.
     pub reason: String,
 }
@@ -70,6 +73,7 @@ impl ObjectiveResult {
             observed: None,
             stage: stage.map(str::to_owned),
             baseline: None,
+            stages: Vec::new(),
             reason,
         }
     }

@@ -356,3 +356,51 @@ fn a_value_whose_interval_holds_the_limit_says_so() {
     let both = "its 95 % interval, 490ms to 500ms, holds the limit; the stage was drifting down";
     assert_eq!(reason(("490ms", "500ms"), Some(Drift::Down)), both);
 }
+
+/// The result of the stage `a` for a limit of 500 ms on TTFT p99.
+fn stage_result(value: &str, count: u64, certainty: Certainty) -> (Met, String) {
+    let mut source = readings(&[(Some("a"), time(value))]);
+    source.0.get_mut(&Some("a".to_owned())).unwrap().count = count;
+    source.1 = certainty;
+    let objective = objective(Some("a"), Bound::Max(time("500ms")));
+    let mut results = stages::results(&objective, &subject(&source));
+    assert_eq!(results.len(), 1);
+    let StageResult { met, reason, .. } = results.remove(0);
+    (met, reason)
+}
+
+#[test]
+fn a_stage_is_decided_if_its_interval_lies_on_one_side_of_the_limit() {
+    let between = |low: &str, high: &str| Certainty { interval: Some((time(low), time(high))), drift: None };
+    for (value, low, high, met) in [
+        ("400ms", "380ms", "500ms", Met::True),
+        ("400ms", "380ms", "501ms", Met::Inconclusive),
+        ("510ms", "500ms", "520ms", Met::Inconclusive),
+        ("510ms", "501ms", "520ms", Met::False),
+    ] {
+        // An interval decides, however few values there are.
+        let (found, reason) = stage_result(value, 3, between(low, high));
+        assert_eq!((found, reason.is_empty()), (met, met != Met::Inconclusive), "{low} {high}: {reason}");
+    }
+    let (_, reason) = stage_result("400ms", 3, between("380ms", "501ms"));
+    assert_eq!(reason, "the limit lies within the 95 % interval, 380ms to 501ms");
+}
+
+#[test]
+fn a_stage_without_an_interval_needs_enough_values() {
+    let without = |value, count| stage_result(value, count, Certainty::default());
+    assert_eq!(without("400ms", 298), (Met::Inconclusive, "298 of 299 values".to_owned()));
+    assert_eq!(without("400ms", 299), (Met::True, String::new()));
+    // The source has the same value for the median: more than half of the values miss the limit.
+    assert_eq!(without("600ms", 5), (Met::False, String::new()));
+    assert_eq!(without("600ms", 4).0, Met::Inconclusive);
+}
+
+#[test]
+fn a_limit_of_the_run_is_applied_to_each_measured_stage() {
+    let source = readings(&[(None, time("300ms")), (Some("fill"), time("1ms")), (Some("a"), time("400ms"))]);
+    let results = stages::results(&objective(None, Bound::Max(time("500ms"))), &subject(&source));
+    let found: Vec<_> = results.iter().map(|it| (it.stage.as_str(), it.met)).collect();
+    assert_eq!(found, [("a", Met::True), ("b", Met::Inconclusive)]);
+    assert!(results[1].reason.contains("no value of"), "{}", results[1].reason);
+}

@@ -134,7 +134,7 @@ fn result(met: Met, millis: Option<u64>) -> ObjectiveResult {
     let objective: ResolvedObjective = serde_json::from_value(objective).unwrap();
     let value = |it: u64| FigureValue::Time(format!("{it}ms").parse().unwrap());
     let observed = millis.map(|it| Reading { value: value(it), count: 100, basis: String::new() });
-    ObjectiveResult { objective, met, observed, stage: None, baseline: None, reason: String::new() }
+    ObjectiveResult { objective, met, observed, stage: None, baseline: None, stages: Vec::new(), reason: String::new() }
 }
 
 #[test]

@@ -11,9 +11,10 @@ mod rates;
 mod steady_state;
 #[cfg(test)]
 mod tests;
+mod token_times;
 mod whole;
 
-use measurement::recorder::Recorder;
+use measurement::recorder::{Recorder, TimeSeries};
 use statistics::littles_law::LittlesLaw;
 use workload_profiles::Workload;
 
@@ -57,6 +58,8 @@ pub struct Uncertainty {
     pub tpot: Option<Latencies>,
     pub ntpot: Option<Latencies>,
     pub latency: Option<Latencies>,
+    /// From the bins of the time series: a record has no times of its tokens.
+    pub itl: Option<Latencies>,
     pub rates: Rates,
     pub outcomes: Outcomes,
     /// Within the window of the steady state, or without one from the first due request to the last.
@@ -77,7 +80,7 @@ pub(super) fn of_stages(
     let origins = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
     let has_goals = !workload.goodput.is_empty();
     let windows = plateaus.stages.iter().map(|it| it.as_ref().and_then(|it| it.window)).collect();
-    uncertainties(&Input {
+    let input = Input {
         records,
         tallies: &recorder.stages,
         windows,
@@ -85,17 +88,26 @@ pub(super) fn of_stages(
         origins,
         streaming: workload.streaming,
         has_goals,
-    })
+    };
+    uncertainties(&input, &recorder.series)
 }
 
-fn uncertainties(input: &Input<'_>) -> Vec<Result<Uncertainty, Absent>> {
+fn uncertainties(input: &Input<'_>, series: &[TimeSeries]) -> Vec<Result<Uncertainty, Absent>> {
     let stages = whole::of_stages(input);
     let found: Vec<steady_state::Found> = stages.iter().map(steady_state::find).collect();
     let within = steady_state::within(input, &stages, &found);
     let or_due: Vec<_> = found.iter().zip(&stages).map(|(found, stage)| found.window.or(stage.due)).collect();
     let laws = concurrency::littles_law(input, &or_due);
-    let stages = stages.into_iter().zip(found).zip(within).zip(laws);
-    stages.map(|(((whole, found), within), law)| uncertainty(whole, found, within, law)).collect()
+    let itls = input.tallies.iter().zip(series).map(|(tally, series)| {
+        let itl = crate::figures::itl(tally).filter(|_| input.streaming)?;
+        token_times::estimates(&itl, series, tally.span()?)
+    });
+    let stages = stages.into_iter().zip(found).zip(within).zip(laws).zip(itls);
+    stages
+        .map(|((((whole, found), within), law), itl)| {
+            Ok(Uncertainty { itl, ..uncertainty(whole, found, within, law)? })
+        })
+        .collect()
 }
 
 fn uncertainty(
@@ -110,5 +122,5 @@ fn uncertainty(
     let [ttft, tpot, ntpot, latency] = whole.figures.map(|it| it.estimates);
     let steady_state = SteadyState { status: found.status, verdict: found.verdict, judged: found.judged, window };
     let Whole { rates, outcomes, .. } = whole;
-    Ok(Uncertainty { ttft, tpot, ntpot, latency, rates, outcomes, littles_law, steady_state })
+    Ok(Uncertainty { ttft, tpot, ntpot, latency, itl: None, rates, outcomes, littles_law, steady_state })
 }

@@ -22,7 +22,13 @@ fn the_comment_of_two_stages() {
 #[test]
 fn a_comment_tells_the_verdict_the_figures_and_their_intervals() {
     let text = comment_of(&Fixture::of_a_steady_stage());
-    for part in ["### <code>chat</code>: Passed", "| <code>r10</code> | 400 | 0 |", "95 % intervals", "</details>"] {
+    for part in [
+        "### No objectives were set. ",
+        "<code>chat</code>: Passed. ✓ Measurement valid",
+        "| <code>r10</code> | 400 | 0 |",
+        "95 % intervals",
+        "</details>",
+    ] {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
     let reasons = comment_of(&Fixture::new());

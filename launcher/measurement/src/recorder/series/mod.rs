@@ -20,7 +20,7 @@ use std::{collections::VecDeque, time::Duration};
 pub use bin::Bin;
 use bin_width::BinWidth;
 pub use outcome_group::OutcomeGroup;
-pub use quantile_sketch::QuantileSketch;
+pub use quantile_sketch::{Bucket, QuantileSketch};
 
 use super::wire_tally::{WireTally, several_tokens};
 use crate::{

@@ -31,6 +31,14 @@ struct Octave {
     counts: [u32; BUCKETS],
 }
 
+/// A bucket with counts. Its edges are in nanoseconds; a time at the upper edge belongs to the next bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bucket {
+    pub low: f64,
+    pub high: f64,
+    pub count: u64,
+}
+
 impl QuantileSketch {
     /// A time above an hour counts as an hour.
     pub(super) fn record(&mut self, nanos: u64) {
@@ -66,9 +74,17 @@ impl QuantileSketch {
 
     /// The middle of each bucket with counts, in nanoseconds, and its count, in ascending order.
     pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.buckets().map(|it| (f64::midpoint(it.low, it.high), it.count))
+    }
+
+    /// The buckets with counts, in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.octaves.iter().flat_map(|octave| {
             let counts = octave.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            counts.map(|(bucket, count)| (middle(octave.number, bucket), u64::from(*count)))
+            counts.map(|(bucket, count)| {
+                let (low, high) = edges(octave.number, bucket);
+                Bucket { low, high, count: u64::from(*count) }
+            })
         })
     }
 
@@ -98,10 +114,11 @@ fn bucket(nanos: u64) -> (u8, usize) {
     (octave, (units >> shift) as usize % BUCKETS)
 }
 
-/// The middle of a bucket, in nanoseconds.
-fn middle(octave: u8, bucket: usize) -> f64 {
+/// The edges of a bucket, in nanoseconds.
+fn edges(octave: u8, bucket: usize) -> (f64, f64) {
     let (shift, first) = if octave == 0 { (0, 0) } else { (octave - 1, BUCKETS) };
-    (((first + bucket) as f64 + 0.5) * (1_u64 << shift) as f64) * (1_u64 << UNIT_BITS) as f64
+    let edge = |bucket: usize| (first + bucket) as f64 * (1_u64 << shift) as f64 * (1_u64 << UNIT_BITS) as f64;
+    (edge(bucket), edge(bucket + 1))
 }
 
 fields!(Octave { number, counts });

@@ -1,0 +1,383 @@
+//! The answer of a run in one sentence, with its verdicts: the first words of the page, the terminal, the comment and the status.
+
+use ::figures::{Figure, text::page};
+use crds::{
+    Met, ObjectiveCounts, Outcome,
+    wording::{one_line, percent},
+};
+use workload_profiles::workload::{Load, Rate};
+
+use crate::{ObjectiveDocument, ReportDocument, StageDocument};
+
+/// The most figures or objectives that the sentence names.
+const MOST_NAMED: usize = 3;
+
+/// The answer of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// One or two sentences, each with a full stop.
+    pub sentence: String,
+    /// The verdict on the measurement first, then the verdicts on the objectives.
+    pub tags: Vec<Tag>,
+}
+
+/// A verdict in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub state: TagState,
+    pub text: String,
+}
+
+impl Tag {
+    /// The text behind the sign of its verdict, such as `✓ Measurement valid`.
+    pub fn signed(&self) -> String {
+        format!("{} {}", self.state.sign(), self.text).trim_start().to_owned()
+    }
+}
+
+/// What a verdict says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagState {
+    Met,
+    Missed,
+    Undecided,
+    /// No verdict.
+    Plain,
+}
+
+impl TagState {
+    /// The sign that stands before the text, so that no verdict needs its colour; empty without a verdict.
+    pub fn sign(self) -> &'static str {
+        match self {
+            TagState::Met => "✓",
+            TagState::Missed => "✗",
+            TagState::Undecided => "?",
+            TagState::Plain => "",
+        }
+    }
+}
+
+impl From<Met> for TagState {
+    fn from(met: Met) -> TagState {
+        match met {
+            Met::True => TagState::Met,
+            Met::False => TagState::Missed,
+            Met::Inconclusive => TagState::Undecided,
+        }
+    }
+}
+
+impl Answer {
+    /// The answer of a finished run.
+    pub fn new(document: &ReportDocument) -> Answer {
+        let measurement = measurement(document);
+        let found = match document.outcome.has_valid_figures() {
+            true => found(document),
+            false => Answer { sentence: invalid(document), tags: Vec::new() },
+        };
+        let sentence = match document.outcome.has_valid_figures() && document.partial {
+            true => format!("{} {}", stopped(document), found.sentence),
+            false => found.sentence,
+        };
+        let sentence = one_line(&sentence);
+        Answer { sentence, tags: std::iter::once(measurement).chain(found.tags).collect() }
+    }
+}
+
+fn tag(state: TagState, text: impl Into<String>) -> Tag {
+    Tag { state, text: text.into() }
+}
+
+fn measurement(document: &ReportDocument) -> Tag {
+    let invalid: Vec<&str> =
+        document.stages.iter().filter(|it| !it.invalid.is_empty()).map(|it| it.name.as_str()).collect();
+    match document.outcome {
+        Outcome::Cancelled => tag(TagState::Undecided, "Stopped early"),
+        it if !it.has_valid_figures() => tag(TagState::Missed, "Measurement not valid"),
+        _ if document.partial => tag(TagState::Undecided, "Stopped early"),
+        _ if !invalid.is_empty() => tag(TagState::Undecided, format!("Measurement not valid in {}", listed(&invalid))),
+        _ => tag(TagState::Met, "Measurement valid"),
+    }
+}
+
+/// Why the figures do not count.
+fn invalid(document: &ReportDocument) -> String {
+    let reason = document.reasons.first();
+    let why = reason.map(|it| if it.message.is_empty() { &it.reason } else { &it.message });
+    match (document.outcome, why) {
+        (Outcome::Cancelled, _) => stopped(document),
+        (_, Some(why)) => format!("The measurement is not valid: {}.", why.trim_end_matches('.')),
+        (_, None) => "The measurement is not valid.".to_owned(),
+    }
+}
+
+fn stopped(document: &ReportDocument) -> String {
+    let (all, run) = (document.stages.len(), document.stages.iter().filter(|it| it.figures.requests > 0).count());
+    match all {
+        0 | 1 => "The run was stopped before its end.".to_owned(),
+        _ => format!("The run was stopped in stage {run} of {all}."),
+    }
+}
+
+fn found(document: &ReportDocument) -> Answer {
+    if let Some(answer) = loadgen(document).or_else(|| accuracy(document)) {
+        return answer;
+    }
+    if document.objectives.is_empty() && document.workload["work"] == "startup" {
+        return Answer { sentence: starts(document), tags: Vec::new() };
+    }
+    if document.objectives.is_empty() {
+        return Answer { sentence: headline(document), tags: vec![tag(TagState::Plain, "No objectives set")] };
+    }
+    over_load(document).unwrap_or_else(|| objectives(document))
+}
+
+fn loadgen(document: &ReportDocument) -> Option<Answer> {
+    let tests = &document.loadgen.as_ref()?.tests;
+    let result = |it: &crate::LoadGenTestDocument| {
+        let rate = match (it.samples_per_second, it.tokens_per_second) {
+            (_, Some(tokens)) => format!(", {} tokens/s", page::number(tokens)),
+            (Some(samples), None) => format!(", {} samples/s", page::number(samples)),
+            (None, None) => String::new(),
+        };
+        format!("{} {} is {}{rate}", it.scenario.name(), it.mode.name().to_lowercase(), it.result)
+    };
+    let told: Vec<String> = tests.iter().map(result).collect();
+    let state = |it: &crate::LoadGenTestDocument| match it.result.as_str() {
+        "VALID" => TagState::Met,
+        "INVALID" => TagState::Missed,
+        _ => TagState::Plain,
+    };
+    let tags = tests.iter().map(|it| tag(state(it), format!("{} {}", it.scenario.name(), it.result)));
+    (!told.is_empty()).then(|| Answer { sentence: format!("{}.", told.join("; ")), tags: tags.collect() })
+}
+
+fn accuracy(document: &ReportDocument) -> Option<Answer> {
+    let found = document.accuracy.as_ref()?;
+    let figures = found.figures.iter().take(MOST_NAMED).map(|it| format!("{} {}", it.name, it.text));
+    let figures: Vec<String> = figures.collect();
+    let of = found.wanted.map(|it| format!(" of {it}")).unwrap_or_default();
+    let verdict = found.verdict.name();
+    let sentence = format!("Check {}: {verdict}. {} over {}{of} answers.", found.check, listed(&figures), found.scored);
+    Some(Answer { sentence, tags: vec![tag(TagState::Plain, format!("Accuracy: {verdict}"))] })
+}
+
+/// The load of a stage, as a number with a unit.
+struct Level {
+    load: f64,
+    unit: Unit,
+    met: Met,
+    /// The objectives that the stage misses.
+    missed: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Users,
+    RequestsPerSecond,
+}
+
+impl Unit {
+    fn of(stage: &StageDocument) -> Option<(f64, Unit)> {
+        match &stage.load {
+            Load::Closed { concurrency, .. } => Some((f64::from(*concurrency), Unit::Users)),
+            Load::Open { rate: Rate::Steady(rate), .. } => Some((rate.per_second(), Unit::RequestsPerSecond)),
+            _ => None,
+        }
+    }
+
+    /// Several loads with the unit at the end, such as `1, 2 and 8 users`.
+    fn list(self, loads: &[f64]) -> String {
+        let numbers: Vec<String> = loads.iter().map(|it| page::number(*it)).collect();
+        let unit = match self {
+            Unit::Users if loads == [1.0] => " user",
+            Unit::Users => " users",
+            Unit::RequestsPerSecond => " requests/s",
+        };
+        format!("{}{unit}", listed(&numbers))
+    }
+}
+
+/// The stages as levels of one load, in ascending order; `None` if they are not, or if the report has no results of stages.
+fn levels(document: &ReportDocument) -> Option<Vec<Level>> {
+    let mut levels: Vec<Level> = Vec::new();
+    for stage in &document.stages {
+        let (load, unit) = Unit::of(stage)?;
+        let results: Vec<(&ObjectiveDocument, Met)> =
+            document.objectives.iter().filter_map(|it| Some((it, it.in_stage(&stage.name)?.met))).collect();
+        if results.len() != document.objectives.len() || levels.iter().any(|it| it.unit != unit || it.load == load) {
+            return None;
+        }
+        let missed = results.iter().filter(|it| it.1 == Met::False).map(|it| it.0.figure());
+        let met = results.iter().map(|it| it.1);
+        levels.push(Level { load, unit, met: ObjectiveCounts::count(met).all(), missed: missed.collect() });
+    }
+    levels.sort_by(|one, other| one.load.total_cmp(&other.load));
+    (levels.len() > 1).then_some(levels)
+}
+
+/// Up to which load all objectives hold.
+fn over_load(document: &ReportDocument) -> Option<Answer> {
+    let levels = levels(document)?;
+    let unit = levels.first()?.unit;
+    let with = |met: Met| -> Vec<f64> { levels.iter().filter(|it| it.met == met).map(|it| it.load).collect() };
+    let [held, undecided, missed] = [Met::True, Met::Inconclusive, Met::False].map(with);
+    let all = match document.objectives.len() {
+        1 => "the objective".to_owned(),
+        count => format!("all {count} objectives"),
+    };
+    let first_missed = levels.iter().find(|it| it.met == Met::False);
+    let best = held.iter().copied().rfind(|load| first_missed.is_none_or(|it| *load < it.load));
+    let holds = match best {
+        Some(best) if held.len() == levels.len() => {
+            format!("Every load up to {} stays within {all}", unit.list(&[best]))
+        }
+        Some(best) => format!("Up to {} stay within {all}", unit.list(&[best])),
+        None if first_missed.is_some() => format!("No load surely stays within {all}"),
+        None => format!("No load is decided against {all}"),
+    };
+    let above = |load: &f64| best.is_none_or(|it| *load > it);
+    let open: Vec<f64> = undecided.iter().copied().filter(above).collect();
+    let open = (!open.is_empty()).then(|| format!("{} {} undecided", unit.list(&open), are(open.len())));
+    let misses = first_missed.map(|it| format!("{} {} {}", unit.list(&[it.load]), verb(it), listed(&it.missed)));
+    let parts: Vec<String> = std::iter::once(holds).chain(open).chain(misses).collect();
+    let tags = [
+        (TagState::Met, "Met", held),
+        (TagState::Undecided, "Undecided", undecided),
+        (TagState::Missed, "Missed", missed),
+    ];
+    let tags = tags.into_iter().filter(|it| !it.2.is_empty());
+    Some(Answer {
+        sentence: format!("{}.", parts.join("; ")),
+        tags: tags.map(|(state, word, loads)| tag(state, format!("{word} at {}", unit.list(&loads)))).collect(),
+    })
+}
+
+fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+fn verb(level: &Level) -> &'static str {
+    if level.unit == Unit::Users && level.load > 1.0 { "miss" } else { "misses" }
+}
+
+/// How many objectives are met, and the first ones that are not.
+fn objectives(document: &ReportDocument) -> Answer {
+    let all = document.objectives.len();
+    let with = |met: Met| document.objectives.iter().filter(|it| it.met == met).collect::<Vec<_>>();
+    let [held, undecided, missed] = [Met::True, Met::Inconclusive, Met::False].map(with);
+    let of_all = |count: usize| match all {
+        1 => "The objective is".to_owned(),
+        _ if count == all => format!("All {all} objectives are"),
+        _ => format!("{count} of {all} objectives {}", are(count)),
+    };
+    let told = |these: &[&ObjectiveDocument]| {
+        let named: Vec<String> = these.iter().take(MOST_NAMED).map(|it| it.against_limit()).collect();
+        let more = these.len().saturating_sub(MOST_NAMED);
+        if more == 0 { named.join("; ") } else { format!("{}; and {more} more", named.join("; ")) }
+    };
+    let sentence = if !missed.is_empty() {
+        format!("{} missed: {}.", of_all(missed.len()), told(&missed))
+    } else if !undecided.is_empty() {
+        format!("{} undecided: {}.", of_all(undecided.len()), told(&undecided))
+    } else {
+        format!("{} met: {}.", of_all(held.len()), told(&held))
+    };
+    let counts = [
+        (TagState::Met, "met", held),
+        (TagState::Undecided, "undecided", undecided),
+        (TagState::Missed, "missed", missed),
+    ];
+    let counts = counts.into_iter().filter(|it| !it.2.is_empty());
+    let tags = counts.map(|(state, word, these)| tag(state, format!("{} of {all} objectives {word}", these.len())));
+    Answer { sentence, tags: tags.collect() }
+}
+
+/// How long the servers of a run took to start.
+fn starts(document: &ReportDocument) -> String {
+    let times: Vec<f64> = document.startups.iter().filter_map(|it| it.observed_ready_seconds).collect();
+    let (shortest, longest) =
+        times.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(*it), most.max(*it)));
+    match times.len() {
+        0 => "No start of a server was measured.".to_owned(),
+        1 => format!("The server was ready after {} s.", page::number(longest)),
+        count => format!("{count} servers were ready after {} s.", page::numbers(shortest, longest)),
+    }
+}
+
+/// The highest throughput, and the load at which it was measured.
+fn headline(document: &ReportDocument) -> String {
+    let rate = |it: &&StageDocument| it.figures.number(Figure::OutputTokensPerSecond);
+    let best = document.stages.iter().filter(|it| it.invalid.is_empty() && rate(it).is_some());
+    let best = best.max_by(|one, other| rate(one).unwrap_or(0.0).total_cmp(&rate(other).unwrap_or(0.0)));
+    let Some(best) = best else { return "No objectives were set, and no request succeeded.".to_owned() };
+    let at = Unit::of(best).map(|(load, unit)| format!(" at {}", unit.list(&[load]))).unwrap_or_default();
+    let most = if document.stages.len() > 1 { "At most " } else { "" };
+    let figures = &best.figures;
+    let tokens = figures.number(Figure::OutputTokensPerSecond).filter(|it| *it > 0.0);
+    let tokens = tokens.map(|it| format!("{} output tokens/s", page::number(it)));
+    let requests = figures.number(Figure::RequestsPerSecond).map(|it| format!("{} requests/s", page::number(it)));
+    let ttft = figures.statistics(Figure::Ttft).map(|it| format!("TTFT p50 {}", page::time(it.p50)));
+    let latency = figures.statistics(Figure::Latency).map(|it| format!("latency p50 {}", page::time(it.p50)));
+    let times: Vec<String> = tokens.or(requests).into_iter().chain(ttft.or(latency)).collect();
+    spaced(&format!("No objectives were set. {most}{}{at}.", times.join(", ")))
+}
+
+impl ObjectiveDocument {
+    /// How a stage does against the limit; `None` if the objective does not cover the stage, or in a report of an earlier release.
+    pub fn in_stage(&self, stage: &str) -> Option<&crate::StageObjectiveDocument> {
+        self.stages.iter().find(|it| it.stage == stage)
+    }
+
+    /// The figure, such as `TTFT p99`.
+    pub fn figure(&self) -> String {
+        let figure = Figure::from_metric(self.metric);
+        self.stat.map_or_else(|| figure.label(), |stat| figure.titled(stat))
+    }
+
+    /// A value of the objective with its unit, such as `72.9 ms`.
+    pub fn value_text(&self, value: f64) -> String {
+        match self.unit.as_str() {
+            "ms" => spaced(&page::time(value)),
+            "share" => percent(value),
+            _ => format!("{}/s", page::number(value)),
+        }
+    }
+
+    /// The limit that decides: the stricter of the objective's own limit and the baseline's limit.
+    pub fn deciding_limit(&self) -> f64 {
+        match self.baseline_limit {
+            Some(it) if self.bound == "max" => it.min(self.limit),
+            Some(it) => it.max(self.limit),
+            None => self.limit,
+        }
+    }
+
+    /// `TTFT p99 is 812 ms, limit 500 ms`, with its stage if it has one.
+    fn against_limit(&self) -> String {
+        let limit = self.value_text(self.deciding_limit());
+        let place = self.observed_stage.as_ref().map(|it| format!(" in stage {it}")).unwrap_or_default();
+        match self.observed {
+            Some(value) => format!("{} is {}{place}, limit {limit}", self.figure(), self.value_text(value)),
+            None => format!("{} was not measured{place}, limit {limit}", self.figure()),
+        }
+    }
+}
+
+/// `a`, `a and b`, or `a, b and c`.
+fn listed(parts: &[impl AsRef<str>]) -> String {
+    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+    match parts.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A page keeps a unit beside its number; a terminal and a comment need a plain space.
+fn spaced(text: &str) -> String {
+    text.replace('\u{a0}', " ")
+}
+
+#[cfg(test)]
+mod tests;
