@@ -4,7 +4,7 @@ use analysis::objectives::stricter;
 use crds::{
     FigureValue, ObjectiveCounts,
     benchmark_run::{Enforcement, Metric, MetricUnit},
-    resolve::{ResolvedObjective, ResolvedSlo, Scope},
+    resolve::{ResolvedObjective, ResolvedSlo},
     units::Span,
 };
 use document::{ObjectiveDocument, ReportDocument};
@@ -47,11 +47,6 @@ impl Row<'_> {
     /// The figure as text, such as `p99 of ttft in every stage`.
     pub(super) fn figure(&self) -> String {
         self.objective.figure_in_place()
-    }
-
-    /// Whether each stage must meet it.
-    pub(super) fn is_for_every_stage(&self) -> bool {
-        matches!(self.objective.scope(), Scope::EveryStage)
     }
 
     /// The limit in the spec with its bound, such as `max 500ms`. It is the same in every run of the spec.

@@ -18,11 +18,14 @@ pub(super) fn parts(document: &ReportDocument, paint: Paint) -> Vec<String> {
     let table = if several { stages::table(document, Paint::OFF) } else { distributions(document, paint) };
     let legend = text::has_marks(&table).then(|| format!("* {}", text::LARGEST_MEANS));
     let brackets = stages::has_invalid(document).then(|| BRACKETS.to_owned());
+    let signs = (several && table.contains(['\u{2717}', '?'])).then(|| SIGNS.to_owned());
     let rates = (!several).then(|| rates_line(document)).flatten();
-    let lines: Vec<String> = legend.into_iter().chain(brackets).chain([counts(document)]).chain(rates).collect();
+    let lines: Vec<String> =
+        legend.into_iter().chain(signs).chain(brackets).chain([counts(document)]).chain(rates).collect();
     (!several).then_some(table).into_iter().chain([lines.join("\n")]).collect()
 }
 
+const SIGNS: &str = "\u{2717} misses an objective, ? undecided";
 const BRACKETS: &str = "(values in brackets are not valid)";
 
 fn distributions(document: &ReportDocument, paint: Paint) -> String {

@@ -7,7 +7,7 @@ mod stages;
 
 use analysis::Accuracy;
 use crds::{LauncherReason, Outcome, Word as _, wording::one_line};
-use document::{LoadGenDocument, Renderer, ReportDocument, Section};
+use document::{LoadGenDocument, ReasonDocument, Renderer, ReportDocument, Section, answer::Answer};
 
 use super::{
     accuracy, loadgen,
@@ -59,9 +59,10 @@ fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<Strin
     }
 }
 
-/// The outcome, and why the measurement is not valid. The rows of the objectives show why an objective is missed or undecided.
+/// The answer, the outcome, and further reasons. The rows of the objectives show why an objective is missed or undecided.
 fn answer(document: &ReportDocument, paint: Paint) -> String {
     let outcome = document.outcome;
+    let answer = Answer::new(document).sentence;
     let partial = if document.partial { ", partial" } else { "" };
     let goals = text::goals(document).map_or_else(String::new, |it| {
         let only = if it.are_few && outcome == Outcome::Passed { ", a valid measurement" } else { "" };
@@ -73,11 +74,15 @@ fn answer(document: &ReportDocument, paint: Paint) -> String {
         _ => Style::Red,
     };
     let rest = format!("{partial}: {}{goals}", one_line(&document.model));
-    let mut lines = vec![sentence(outcome.name(), style, &rest, paint)];
+    let bold = indented(&answer, usize::MAX).lines().map(|it| paint.apply(Style::Bold, it)).collect::<Vec<_>>();
+    let mut lines = vec![bold.join("\n"), sentence(outcome.name(), style, &rest, paint)];
     let of_objectives = [LauncherReason::SLOViolated, LauncherReason::SLOInconclusive];
-    let is_shown = |name: &str| of_objectives.iter().any(|it| it.name() == name);
-    let reasons = document.reasons.iter().filter(|it| !it.message.is_empty() && !is_shown(&it.reason));
-    lines.extend(reasons.map(|it| {
+    let is_shown = |it: &ReasonDocument| {
+        it.message.is_empty()
+            || answer.contains(&one_line(&it.message))
+            || of_objectives.iter().any(|of| of.name() == it.reason)
+    };
+    lines.extend(document.reasons.iter().filter(|it| !is_shown(it)).map(|it| {
         let (name, message) = (one_line(&it.reason), one_line(&it.message));
         sentence(&name, style, &format!(": {message}"), paint)
     }));

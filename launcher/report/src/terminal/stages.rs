@@ -1,17 +1,16 @@
 //! The table of stages: the load of each, and the figures that decide.
 
 use crds::{
-    Outcome,
+    Met, ObjectiveCounts, Outcome,
     benchmark_run::{MetricUnit, Stat},
     wording::{one_line, percent},
 };
-use document::{ReportDocument, StageDocument};
+use document::{HardwareDocument, ObjectiveDocument, ReportDocument, StageDocument, answer::TagState};
 use figures::{Figure, text::LARGEST};
 use workload_profiles::workload::Load;
 
-use super::WIDTH;
+use super::{WIDTH, objectives};
 use crate::{
-    objectives,
     paint::{Paint, Style},
     profiling,
     text::{NOTHING, millis, number, optional},
@@ -24,22 +23,25 @@ const USUAL: [(Figure, Stat); 4] =
 /// Maximum number of columns with a statistic. With more, the usual names and figures need more than 80 columns.
 const MOST_STATISTICS: usize = 4;
 
-/// One column of figures.
-struct Column {
-    title: String,
-    is_decisive: bool,
-    cell: Box<dyn Fn(&StageDocument) -> String>,
+/// What a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shown {
+    figure: Figure,
+    /// `None`: the figure has one value.
+    stat: Option<Stat>,
 }
 
 pub(super) fn table(document: &ReportDocument, paint: Paint) -> String {
-    let columns = columns(document);
-    let titles = columns.iter().map(|it| it.title.as_str());
-    let header: Vec<&str> = ["stage", "load"].into_iter().chain(titles).chain(["failed"]).collect();
-    let mut table = new_table(&header);
+    let shown = columns(document);
+    let cost = document.hardware.as_ref().filter(|it| it.currency.is_some());
+    let titles = shown.iter().map(|it| it.title()).chain(cost.map(cost_title)).chain(["failed".to_owned()]);
+    let titles: Vec<String> = ["stage", "load"].map(str::to_owned).into_iter().chain(titles).collect();
+    let mut table = new_table(&titles.iter().map(String::as_str).collect::<Vec<_>>());
     for stage in &document.stages {
         let is_valid = is_valid(document, stage);
         let mut cells = vec![Cell::from(load(stage))];
-        cells.extend(columns.iter().map(|it| value((it.cell)(stage), it.is_decisive, is_valid)));
+        cells.extend(shown.iter().map(|it| it.judged(document, stage, is_valid)));
+        cells.extend(cost.map(|it| value(cost_of(it, stage), false, is_valid)));
         cells.push(failed(stage));
         add_row(&mut table, one_line(&profiling::stage_name(stage)), cells);
     }
@@ -67,78 +69,91 @@ pub(super) fn value(text: String, is_decisive: bool, is_valid: bool) -> Cell {
     }
 }
 
-fn columns(document: &ReportDocument) -> Vec<Column> {
-    let bounded = bounded(document);
-    let decides = |figure: Figure| match bounded.is_empty() {
-        true => figure == Figure::OutputTokensPerSecond,
-        false => bounded.iter().any(|it| it.0 == figure),
-    };
-    let mut columns = vec![rate(Figure::RequestsPerSecond, "req/s", decides(Figure::RequestsPerSecond))];
-    columns.extend(statistics(&bounded).into_iter().map(|(figure, stat)| {
-        let is_decisive = match bounded.is_empty() {
-            true => stat == Stat::P99 && figure != Figure::Latency,
-            false => bounded.contains(&(figure, Some(stat))),
-        };
-        statistic(figure, stat, is_decisive)
-    }));
-    columns.push(rate(Figure::OutputTokensPerSecond, "output\ntok/s", decides(Figure::OutputTokensPerSecond)));
-    if document.stages.iter().any(|it| it.figures.goodput.is_some()) {
-        columns.push(share(Figure::GoodputShare, "good\nshare", true));
+impl Shown {
+    fn title(self) -> String {
+        match (self.figure, self.stat) {
+            (_, Some(stat)) => format!("{}\n{}", self.figure.row().title, stat.name()),
+            (Figure::OutputTokensPerSecond, None) => "output\ntok/s".to_owned(),
+            (Figure::GoodputShare, None) => "good\nshare".to_owned(),
+            (_, None) => "req/s".to_owned(),
+        }
     }
-    columns.extend(cost(document));
-    columns
+
+    fn text(self, stage: &StageDocument) -> String {
+        let all = &stage.figures;
+        match self.stat {
+            Some(stat) => optional(all.statistics(self.figure), |it| {
+                let is_largest = stat.fewest_values().is_some_and(|least| it.count < least);
+                millis(it.get(stat)) + if is_largest { LARGEST } else { "" }
+            }),
+            None if self.figure == Figure::GoodputShare => optional(all.number(self.figure), percent),
+            None => optional(all.number(self.figure), number),
+        }
+    }
+
+    /// The figure of a stage, with the sign of a missed or undecided objective.
+    fn judged(self, document: &ReportDocument, stage: &StageDocument, is_valid: bool) -> Cell {
+        let text = self.text(stage);
+        match self.met(document, stage).filter(|_| is_valid && text != NOTHING) {
+            None => value(text, self.is_decisive(document), is_valid),
+            Some(Met::True) => value(text, true, is_valid),
+            Some(met) => Cell::styled(format!("{} {text}", TagState::from(met).sign()), objectives::style(met)),
+        }
+    }
+
+    /// Whether a stage meets all objectives for this figure; `None`: no objective bounds it there.
+    fn met(self, document: &ReportDocument, stage: &StageDocument) -> Option<Met> {
+        let met = document.objectives.iter().filter(|it| Shown::of(it) == self);
+        let met: Vec<Met> = met.filter_map(|it| Some(it.in_stage(&stage.name)?.met)).collect();
+        (!met.is_empty()).then(|| ObjectiveCounts::count(met).all())
+    }
+
+    /// The figures of the objectives decide; without objectives, what users compare first.
+    fn is_decisive(self, document: &ReportDocument) -> bool {
+        let usual =
+            [(Figure::Ttft, Some(Stat::P99)), (Figure::Itl, Some(Stat::P99)), (Figure::OutputTokensPerSecond, None)];
+        match document.objectives.is_empty() {
+            true => usual.contains(&(self.figure, self.stat)),
+            false => document.objectives.iter().any(|it| Shown::of(it) == self),
+        }
+    }
+
+    fn of(objective: &ObjectiveDocument) -> Shown {
+        Shown { figure: Figure::from_metric(objective.metric), stat: objective.stat }
+    }
 }
 
-/// The figures that objectives bound, with their statistic.
-fn bounded(document: &ReportDocument) -> Vec<(Figure, Option<Stat>)> {
-    let rows = objectives::rows(document);
-    rows.iter().map(|it| (Figure::from_metric(it.objective.metric), it.objective.stat)).collect()
+fn columns(document: &ReportDocument) -> Vec<Shown> {
+    let number = |figure| Shown { figure, stat: None };
+    let goodput = document.stages.iter().any(|it| it.figures.goodput.is_some());
+    std::iter::once(number(Figure::RequestsPerSecond))
+        .chain(statistics(document))
+        .chain([number(Figure::OutputTokensPerSecond)])
+        .chain(goodput.then(|| number(Figure::GoodputShare)))
+        .collect()
 }
 
 /// The statistics to show: first what the objectives bound, then the usual ones, in the order of the catalogue.
-fn statistics(bounded: &[(Figure, Option<Stat>)]) -> Vec<(Figure, Stat)> {
-    let is_time = |it: &Figure| it.row().metric.is_some_and(|it| it.unit() == MetricUnit::Time);
-    let of_objectives = bounded.iter().filter(|it| is_time(&it.0)).filter_map(|it| Some((it.0, it.1?)));
-    let mut shown = Vec::new();
-    for it in of_objectives.chain(USUAL) {
+fn statistics(document: &ReportDocument) -> Vec<Shown> {
+    let times = document.objectives.iter().filter(|it| it.metric.unit() == MetricUnit::Time).map(Shown::of);
+    let mut shown: Vec<Shown> = Vec::new();
+    for it in times.chain(USUAL.map(|(figure, stat)| Shown { figure, stat: Some(stat) })) {
         if shown.len() < MOST_STATISTICS && !shown.contains(&it) {
             shown.push(it);
         }
     }
-    let place = |stat: Stat| Stat::ALL.iter().position(|it| *it == stat);
-    shown.sort_by_key(|(figure, stat)| (*figure, place(*stat)));
+    shown.sort_by_key(|it| (it.figure, Stat::ALL.iter().position(|stat| it.stat == Some(*stat))));
     shown
 }
 
-fn statistic(figure: Figure, stat: Stat, is_decisive: bool) -> Column {
-    let cell = move |stage: &StageDocument| {
-        optional(stage.figures.statistics(figure), |it| {
-            let text = millis(it.get(stat));
-            if stat.fewest_values().is_some_and(|least| it.count < least) { text + LARGEST } else { text }
-        })
-    };
-    Column { title: format!("{}\n{}", figure.row().title, stat.name()), is_decisive, cell: Box::new(cell) }
+fn cost_title(hardware: &HardwareDocument) -> String {
+    format!("{} per\nM output", one_line(hardware.currency.as_deref().unwrap_or_default()))
 }
 
-fn rate(figure: Figure, title: &str, is_decisive: bool) -> Column {
-    let cell = move |stage: &StageDocument| optional(stage.figures.number(figure), number);
-    Column { title: title.to_owned(), is_decisive, cell: Box::new(cell) }
-}
-
-fn share(figure: Figure, title: &str, is_decisive: bool) -> Column {
-    let cell = move |stage: &StageDocument| optional(stage.figures.number(figure), percent);
-    Column { title: title.to_owned(), is_decisive, cell: Box::new(cell) }
-}
-
-/// The price per million output tokens of each stage, if the price is known.
-fn cost(document: &ReportDocument) -> Option<Column> {
-    let hardware = document.hardware.clone()?;
-    let currency = one_line(hardware.currency.as_ref()?);
-    let cell = move |stage: &StageDocument| {
-        let found = hardware.stages.iter().find(|it| it.name == stage.name);
-        optional(found.and_then(|it| it.figures.cost_per_million_output_tokens), number)
-    };
-    Some(Column { title: format!("{currency} per\nM output"), is_decisive: false, cell: Box::new(cell) })
+/// The price of a million output tokens in a stage.
+fn cost_of(hardware: &HardwareDocument, stage: &StageDocument) -> String {
+    let found = hardware.stages.iter().find(|it| it.name == stage.name);
+    optional(found.and_then(|it| it.figures.cost_per_million_output_tokens), number)
 }
 
 /// Requests that failed or were cancelled, of all requests.

@@ -128,7 +128,7 @@ fn a_launcher_beyond_a_bound_is_named() {
 fn a_partial_run_is_marked() {
     let mut document = document(&sweep());
     document.partial = true;
-    assert!(plain(&document).starts_with("Passed, partial: org/model-8b"), "{}", plain(&document));
+    assert!(plain(&document).contains("\nPassed, partial: org/model-8b"), "{}", plain(&document));
 }
 
 #[test]
