@@ -1,11 +1,16 @@
-//! [I/O] Prints results on stdout and messages on stderr. `println!` and similar macros panic when the reader has closed the
-//! pipe; the functions here do not.
+//! [I/O] Prints results on stdout, and messages and the progress display on stderr. `println!` and similar macros panic when the
+//! reader has closed the pipe; the functions here do not.
 
 use std::{
+    env,
     fmt::Display,
-    io::{self, BufWriter, ErrorKind, Write},
+    io::{self, BufWriter, ErrorKind, IsTerminal as _, Write},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use console::Term;
+use indicatif::{ProgressBar, ProgressStyle};
+use report::paint::Paint;
 use tracing::warn;
 use workload_profiles::Notice;
 
@@ -41,7 +46,75 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
 /// Prints a line on stderr. An error is ignored, because there is no other place to report it; the exit status remains.
 pub fn say(what: impl Display) {
     // A single write, so that lines of several processes do not mix.
-    let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
+    let _ = Messages.write_all(format!("{what}\n").as_bytes());
+}
+
+/// Whether stderr is a terminal that can show text in place.
+pub fn has_terminal() -> bool {
+    io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|it| it != "dumb")
+}
+
+/// The colours of stdout: off unless it is a terminal that supports them, and `NO_COLOR` is not set.
+pub fn stdout_paint() -> Paint {
+    Paint::new(Term::stdout().features().colors_supported())
+}
+
+/// The colours of stderr, as [`stdout_paint`].
+pub fn stderr_paint() -> Paint {
+    Paint::new(Term::stderr().features().colors_supported())
+}
+
+/// The columns of the terminal at stderr; `None` if it does not report them.
+pub(crate) fn stderr_width() -> Option<usize> {
+    Term::stderr().size_checked().map(|(_, columns)| usize::from(columns))
+}
+
+/// The live display at the bottom of the terminal, if there is one. Messages are printed above it.
+static LIVE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn live() -> MutexGuard<'static, Option<ProgressBar>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lines at the bottom of the terminal that change in place, until the value is dropped. A program shows one at a time.
+pub(crate) struct LiveDisplay(ProgressBar);
+
+impl LiveDisplay {
+    pub(crate) fn start() -> LiveDisplay {
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is a constant that parses"));
+        *live() = Some(bar.clone());
+        LiveDisplay(bar)
+    }
+
+    /// Replaces the lines. No line may be wider than the terminal.
+    pub(crate) fn show(&self, lines: &[String]) {
+        self.0.set_message(lines.join("\n"));
+    }
+}
+
+impl Drop for LiveDisplay {
+    fn drop(&mut self) {
+        *live() = None;
+        self.0.finish_and_clear();
+    }
+}
+
+/// Writes to stderr, above the live display.
+#[derive(Clone, Copy, Debug)]
+pub struct Messages;
+
+impl Write for Messages {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match live().as_ref() {
+            Some(bar) => bar.suspend(|| io::stderr().write(bytes)),
+            None => io::stderr().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 /// Prints on stderr why something failed, after the name of the program.

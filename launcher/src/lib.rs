@@ -7,6 +7,7 @@
 mod bucket;
 pub mod console;
 pub mod input;
+pub mod log_line;
 pub mod other_windows;
 pub mod remote_files;
 pub mod run;

@@ -25,8 +25,12 @@ use commands::{
 #[cfg(target_os = "linux")]
 use commands::{bench, server, server_wrapper};
 use crds::wording::with_causes;
-use launcher::console::{self, PrintError};
+use launcher::{
+    console::{self, PrintError},
+    log_line::LogLine,
+};
 use rustix::io::Errno;
+use tracing_subscriber::EnvFilter;
 
 /// Number of open files that every command needs.
 const SPARE_FILES: usize = 16;
@@ -165,16 +169,7 @@ fn main() -> ExitCode {
             };
         }
     };
-    tracing_subscriber::fmt()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("BENCHWRIGHT_LOG").unwrap_or_else(|_| "info".into()),
-        )
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
-        .with_target(false)
-        // A log without a reader must not cause a panic: it would lose the results.
-        .log_internal_errors(false)
-        .init();
+    start_log();
     if let Err(error) = has_spare_files() {
         return failed(&error);
     }
@@ -218,6 +213,22 @@ fn main() -> ExitCode {
     match done {
         Ok(status) => ExitCode::from(status),
         Err(error) => failed(&error),
+    }
+}
+
+/// The log goes to stderr: in short lines on a terminal, in full elsewhere.
+fn start_log() {
+    let filter = EnvFilter::try_from_env("BENCHWRIGHT_LOG").unwrap_or_else(|_| "info".into());
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(|| console::Messages)
+        .with_ansi(false)
+        .with_target(false)
+        // A log without a reader must not cause a panic: it would lose the results.
+        .log_internal_errors(false);
+    match io::stderr().is_terminal() {
+        true => log.event_format(LogLine { paint: console::stderr_paint() }).init(),
+        false => log.init(),
     }
 }
 

@@ -73,8 +73,8 @@ impl Profiling {
             many => (format!("stages {}", many.join(", ")), "their"),
         };
         Some(format!(
-            "the server was profiled in {stages}: {their} figures, and those of the run as a whole, are those of a server that a profiler \
-             slows down; they decide no objective and are in no comparison"
+            "the server was profiled in {stages}, and a profiler slows a server down: {their} figures and the figures of the whole run \
+             decide no objective and are left out of comparisons"
         ))
     }
 }

@@ -188,7 +188,7 @@ fn stalls_moved(judgement: &SelfJudgement) -> Option<String> {
 fn stepped(judgement: &SelfJudgement) -> Option<String> {
     let step = judgement.largest_step().filter(|it| !it.is_zero())?;
     Some(format!(
-        "the clock stepped by {}, or the machine slept for that long: compare times with those of a server's log with care",
+        "the clock stepped by {}, or the machine slept for that long: compare times with a server's log with care",
         Span(step).rounded()
     ))
 }
@@ -324,7 +324,7 @@ fn cached(findings: &Findings<'_>) -> Option<String> {
         (_, true) => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
     };
     Some(format!(
-        "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput are those of a warm cache; {remedy}",
+        "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput describe a warm cache; {remedy}",
         percent(share)
     ))
 }
@@ -351,7 +351,7 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
 fn backlog(stage: &StageAnalysis) -> Option<String> {
     let Queue::Grew(Backlog { sent, ended, under_way, by_littles_law }) = stage.queue? else { return None };
     Some(format!(
-        "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were under way at its end, where the latency of the first half gives {by_littles_law:.0}; TTFT and latency grow with the length of such a stage: ask for a lower rate to measure what the server can serve",
+        "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were in flight at its end ({by_littles_law:.0} by the latency of the first half); TTFT and latency grow with the length of such a stage: request a lower rate to measure what the server can serve",
         stage.stage.name
     ))
 }
@@ -395,7 +395,7 @@ fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String>
     let (name, permits) = (&stage.stage.name, stage.stage.load.max_concurrency()?);
     let found = Span(found).rounded();
     Some(format!(
-        "stage {name}: requests waited for one of {permits} permits (p99 {found}); latencies from the schedule include this wait"
+        "stage {name}: requests waited for a free slot (p99 {found}), because at most {permits} may be in flight; latencies from the schedule include this wait"
     ))
 }
 

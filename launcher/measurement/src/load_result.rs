@@ -66,7 +66,7 @@ pub enum NotMeasured {
     #[error("its rate comes from the throughput of stage {stage}, of which no request succeeded; see why they failed")]
     NoSuccess { stage: String },
     #[error(
-        "its rate comes from how fast the requests of stage {stage} ended while more were under way than the server could take. Their \
+        "its rate comes from how fast the requests of stage {stage} ended while more were in flight than the server could take. Their \
          number was read every 0.5 s; it was smaller than at the reading before {falls} times, and 2 are needed: the stage was too short, \
          or the server was never full; send more requests in that stage"
     )]

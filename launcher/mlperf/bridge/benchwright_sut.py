@@ -349,7 +349,7 @@ def arguments():
     parser.add_argument("--output", type=Path, default=Path("."), help="the folder of LoadGen's logs")
     parser.add_argument("--progress", type=float, default=10.0, metavar="SECONDS",
                         help="between two lines on stderr that tell how far the test is; 0: none")
-    parser.add_argument("--max-in-flight", type=int, help="requests under way at once; see benchwright sut")
+    parser.add_argument("--max-in-flight", type=int, help="maximum requests in flight; see benchwright sut")
     return parser.parse_args()
 
 
@@ -490,7 +490,7 @@ class Progress:
         outlook = self._expected.outlook(issued, answered, elapsed, self._past[len(self._past) // 2])
         self._past.append((issued, answered))
         return (f"{duration(elapsed)}: {answered} of {total} samples answered, {rate:.1f}/s, "
-                f"{issued - answered - failed} under way, {failed} failed{outlook}")
+                f"{issued - answered - failed} in flight, {failed} failed{outlook}")
 
 
 def say(text):

@@ -18,6 +18,7 @@ pub mod markdown;
 pub mod markup;
 pub mod measurement_file;
 mod objectives;
+pub mod paint;
 pub mod partial;
 mod policy;
 pub mod profiling;
@@ -45,4 +46,4 @@ pub use report_file::REPORT_FILE_NAME;
 pub use results::{
     Attachments, PAGE_FILE_NAME, PageOf, copy_inputs, server_log, write_document, write_inputs, write_report,
 };
-pub use text::profile;
+pub use text::{profile, shortened};

@@ -364,7 +364,7 @@ fn server_replicas(document: &ReportDocument, page: &mut Page) {
     let how = match server.distribution {
         benchmark_run::Distribution::RoundRobin => "each request went to the next replica in turn",
         benchmark_run::Distribution::LeastOutstanding => {
-            "each request went to the replica with the fewest requests under way"
+            "each request went to the replica with the fewest requests in flight"
         }
     };
     page.line(format_args!("Each replica was called at its own address; {how} ({:?}).\n", server.distribution));
@@ -402,7 +402,7 @@ fn servers(document: &ReportDocument, page: &mut Page) {
 /// How the servers that the run itself started came up.
 fn startups(document: &ReportDocument, page: &mut Page) {
     page.line(
-        "From the logs of the servers; docs/startup.md of Benchwright explains the steps. Steps of different processes may be under way at the same time.\n",
+        "From the logs of the servers; docs/startup.md of Benchwright explains the steps. Steps of different processes may overlap.\n",
     );
     page.line(startup::markdown(&startup::columns(&document.startups)).trim_end());
 }
@@ -510,8 +510,8 @@ fn judgement(document: &ReportDocument, page: &mut Page) {
         ),
     ];
     let own = trust(judgement).into_iter().map(|it| {
-        let bound = it.bound.map_or_else(String::new, |bound| format!("at most {}", bound(bounds)));
-        (it.name, optional(it.found, |it| it), bound)
+        let bound = it.bound(bounds).map_or_else(String::new, |bound| format!("at most {bound}"));
+        (it.name, optional(it.found(), |it| it), bound)
     });
     page.table(
         &["", "found", "bound"],

@@ -55,7 +55,7 @@ pub fn notes(it: &Profiling) -> Vec<String> {
     let touched = match it.stages.as_slice() {
         [] => None,
         stages => Some(format!(
-            "figures that the profiler touches: stage {}, and the run as a whole; they decide no objective and are in no comparison",
+            "the profiler affects the figures of stage {} and of the whole run: they decide no objective and are left out of comparisons",
             stages.join(", ")
         )),
     };

@@ -3,7 +3,8 @@
 use analysis::{LatencyOrigin, SEVERAL_TOKENS};
 use crds::{
     resolve::{ResolvedRun, ValidityBounds},
-    wording::percent,
+    units::Span,
+    wording::{one_line, percent},
 };
 use document::{CostDocument, HardwareDocument, JudgementDocument, ReportDocument, Statistics};
 use figures::{Figure, Unit, text::LARGEST};
@@ -40,6 +41,15 @@ pub(super) fn p99(of: Option<&Statistics>) -> String {
     optional(of, |it| percentile(millis(it.p99), 990, it.count))
 }
 
+/// The maximum length of a name within a line; a longer one is cut.
+const MAX_NAME: usize = 16;
+
+/// A name of a stage on one line, cut so that it fits beside other text.
+pub fn shortened(name: &str) -> String {
+    let name = one_line(name);
+    if name.chars().count() <= MAX_NAME { name } else { name.chars().take(MAX_NAME - 1).chain(['\u{2026}']).collect() }
+}
+
 /// How a person finds the profile: a profile within the BenchmarkRun has the name of the BenchmarkRun.
 pub fn profile(run: &ResolvedRun) -> String {
     if run.profile_source == "inline" { format!("{} (inline)", run.run.name) } else { run.profile_source.clone() }
@@ -68,6 +78,7 @@ pub(super) fn goals(document: &ReportDocument) -> Option<Goals> {
 
 /// One row of a table of distributions.
 pub(super) struct Row<'a> {
+    pub figure: Figure,
     pub name: String,
     pub figures: &'a Statistics,
 }
@@ -79,15 +90,15 @@ pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
     let clock = &document.labels.clock;
     let open = clock.contains(LatencyOrigin::Scheduled.name());
     let several = all.tokens_per_event.is_some_and(|it| it > SEVERAL_TOKENS);
-    let from_clock = |figure: Figure| format!("{} from {clock}", figure.label());
-    let of_all = |figure: Figure| (figure.label(), all.statistics(figure));
+    let from_clock = |figure: Figure| (figure, format!("{} from {clock}", figure.label()), all.statistics(figure));
+    let of_all = |figure: Figure| (figure, figure.label(), all.statistics(figure));
     let of_probes =
-        |figure: Figure| (format!("{} of probes", figure.label()), probes.and_then(|it| it.statistics(figure)));
-    let only = |shown: bool, (name, figures): (String, Option<_>)| (name, figures.filter(|_| shown));
+        |figure: Figure| (figure, format!("{} of probes", figure.label()), probes.and_then(|it| it.statistics(figure)));
+    let only = |shown: bool, (figure, name, figures): (_, _, Option<_>)| (figure, name, figures.filter(|_| shown));
     let rows = [
-        (from_clock(Figure::Ttft), all.statistics(Figure::Ttft)),
+        from_clock(Figure::Ttft),
         only(open, of_all(Figure::TtftSent)),
-        (from_clock(Figure::Latency), all.statistics(Figure::Latency)),
+        from_clock(Figure::Latency),
         only(open, of_all(Figure::LatencySent)),
         of_all(Figure::Itl),
         only(several, of_all(Figure::EventGap)),
@@ -98,14 +109,14 @@ pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
         of_probes(Figure::Ttft),
         of_probes(Figure::Latency),
     ];
-    rows.into_iter().filter_map(|(name, figures)| Some(Row { name, figures: figures? })).collect()
+    rows.into_iter().filter_map(|(figure, name, figures)| Some(Row { figure, name, figures: figures? })).collect()
 }
 
 /// The lengths that a table shows, in tokens.
 pub(super) fn lengths(document: &ReportDocument) -> Vec<Row<'_>> {
     let row = |figure: Figure| {
         let name = format!("{}, {}", figure.label(), figure.row().unit.symbol());
-        Some(Row { name, figures: document.figures.statistics(figure)? })
+        Some(Row { figure, name, figures: document.figures.statistics(figure)? })
     };
     [Figure::Isl, Figure::Osl].into_iter().filter_map(row).collect()
 }
@@ -116,9 +127,9 @@ pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
         let outcomes = document.figures.aside.get(part.name())?;
         let name = match part {
             WindowPart::Counted => "counted",
-            WindowPart::WarmUp => "in the warm-up, in no figure",
-            WindowPart::CoolDown => "in the cool-down or after the window, in no figure",
-            WindowPart::Late => "ended after the window, in no figure",
+            WindowPart::WarmUp => "warm-up (excluded)",
+            WindowPart::CoolDown => "cool-down, or after the window (excluded)",
+            WindowPart::Late => "ended after the window (excluded)",
         };
         Some((name, outcomes.values().fold(0, |sum: u64, it| sum.saturating_add(*it))))
     });
@@ -172,31 +183,60 @@ pub(super) fn cost(hardware: &HardwareDocument, figures: &CostDocument) -> Vec<(
 pub(super) struct Trust {
     pub name: &'static str,
     /// `None` if it was not measured.
-    pub found: Option<String>,
-    /// `None` if it has no bound.
-    pub bound: Option<fn(&ValidityBounds) -> String>,
+    value: Option<f64>,
+    show: fn(f64) -> String,
+    /// The largest value of a valid run, in the unit of `value`; `None` if it has no bound.
+    bound: Option<fn(&ValidityBounds) -> f64>,
+}
+
+impl Trust {
+    /// The value as text; `None` if it was not measured.
+    pub(super) fn found(&self) -> Option<String> {
+        self.value.map(self.show)
+    }
+
+    /// The largest value of a valid run as text; `None` if it has no bound.
+    pub(super) fn bound(&self, bounds: &ValidityBounds) -> Option<String> {
+        self.bound.map(|it| (self.show)(it(bounds)))
+    }
+
+    /// Whether the value makes the run invalid.
+    pub(super) fn is_exceeded(&self, bounds: &ValidityBounds) -> bool {
+        self.value.zip(self.bound).is_some_and(|(value, bound)| value > bound(bounds))
+    }
 }
 
 /// The launcher's measurements of itself.
 pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
-    let bounded = |name, found, bound: fn(&ValidityBounds) -> String| Trust { name, found, bound: Some(bound) };
-    let told = |name, found| Trust { name, found, bound: None };
-    let delay = it.receive_delay_ms.as_ref().map(|it| millis(it.p99));
-    let step = it.largest_clock_step_ms.map(|step| millis(step.max(it.slept_ms.unwrap_or(0.0))));
+    let time = |name, value, bound: fn(&ValidityBounds) -> f64| Trust { name, value, show: millis, bound: Some(bound) };
+    let share =
+        |name, value, bound: fn(&ValidityBounds) -> f64| Trust { name, value, show: percent, bound: Some(bound) };
+    let told = |name, value, show| Trust { name, value, show, bound: None };
+    let delay = it.receive_delay_ms.as_ref().map(|it| it.p99);
+    let step = it.largest_clock_step_ms.map(|step| step.max(it.slept_ms.unwrap_or(0.0)));
     vec![
-        bounded("send lag, p99", it.send_lag_p99_ms.map(millis), |it| it.max_send_lag_p99.to_string()),
-        bounded("receive delay, p99", delay, |it| it.max_receive_delay_p99.to_string()),
-        told("reads of several events", it.coalesced_share.map(percent)),
-        bounded("late reads of several events", it.late_share.map(percent), |it| percent(it.max_coalesced_read_share)),
-        bounded("busiest load thread", it.busiest_share.map(percent), |it| percent(it.max_cpu_share)),
-        told("load threads, CPU share", it.cpu_share.map(percent)),
-        told("load threads, cores", it.cores.map(number)),
-        told("process, CPU time", it.process_cpu_ms.map(millis)),
-        bounded("periods at the CPU limit", it.throttled_share.map(percent), |it| percent(it.max_throttled_share)),
-        bounded("CPU time stolen", it.steal_share.map(percent), |it| percent(it.max_steal_share)),
-        bounded("time in stalls", it.stalled_share.map(percent), |it| percent(it.max_stalled_share)),
-        told("longest stall", it.longest_stall_ms.map(millis)),
-        bounded("clock step", step, |it| it.max_clock_step.to_string()),
-        bounded("dropped values", Some(it.dropped.to_string()), |_| "0".into()),
+        time(SEND_LAG, it.send_lag_p99_ms, |it| in_millis(it.max_send_lag_p99)),
+        time("receive delay p99", delay, |it| in_millis(it.max_receive_delay_p99)),
+        told("reads of several events", it.coalesced_share, percent),
+        share("late reads of several events", it.late_share, |it| it.max_coalesced_read_share),
+        share(BUSIEST_THREAD, it.busiest_share, |it| it.max_cpu_share),
+        told("load threads, CPU share", it.cpu_share, percent),
+        told("load threads, cores", it.cores, number),
+        told("process, CPU time", it.process_cpu_ms, millis),
+        share("periods at the CPU limit", it.throttled_share, |it| it.max_throttled_share),
+        share("CPU time stolen", it.steal_share, |it| it.max_steal_share),
+        share("time in stalls", it.stalled_share, |it| it.max_stalled_share),
+        told("longest stall", it.longest_stall_ms, millis),
+        time("clock step", step, |it| in_millis(it.max_clock_step)),
+        Trust { name: "dropped values", value: Some(it.dropped as f64), show: number, bound: Some(|_| 0.0) },
     ]
+}
+
+/// How late requests were sent.
+pub(super) const SEND_LAG: &str = "send lag p99";
+/// The CPU share of the busiest load thread.
+pub(super) const BUSIEST_THREAD: &str = "busiest load thread";
+
+fn in_millis(time: Span) -> f64 {
+    time.0.as_secs_f64() * 1e3
 }

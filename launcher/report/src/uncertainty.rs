@@ -196,7 +196,7 @@ fn littles_law(it: &UncertaintyDocument) -> Option<String> {
     let law = it.littles_law.as_ref()?;
     let product = number(law.ended_per_second * law.mean_time_ms / 1e3);
     Some(format!(
-        "Little's law: {} requests were under way on average, throughput x time of a request is {product} (residual {})",
+        "Little's law: {} requests were in flight on average, throughput x time of a request is {product} (residual {})",
         number(law.mean_concurrency),
         signed_percent(law.residual)
     ))

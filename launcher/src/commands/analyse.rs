@@ -60,7 +60,8 @@ pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     report::copy_inputs(&mut folder, folder_of(&path))?;
     report::write_document(&mut folder, &analysed, Some(&page_of))?;
     let stored = folder.finish()?;
-    console::print(format!("{}report: {}\n", terminal::table(&analysed), stored.path.join("report.md").display()))?;
+    let table = terminal::table(&analysed, console::stdout_paint());
+    console::print(format!("{table}report: {}\n", stored.path.join("report.md").display()))?;
     Ok(run::exit_status_of(analysed.outcome, None, args.gate))
 }
 

@@ -1,6 +1,6 @@
 //! [I/O] The load of a run: reads its files, waits for the target, and issues every trial and test on it.
 
-use std::{cell::OnceCell, io::IsTerminal as _, iter, path::PathBuf, sync::Arc};
+use std::{cell::OnceCell, iter, path::PathBuf, sync::Arc};
 
 use ::loadgen::{
     phases::{self, PlannedPhases},
@@ -26,7 +26,7 @@ use super::{
     store::Store,
     target::{self, RunningSimulator},
 };
-use crate::{input::Input, scoring::Scoring};
+use crate::{console, input::Input, scoring::Scoring};
 use analysis::{Profiling, TargetIdentity};
 use document::SleepCycle;
 use engine::{
@@ -82,7 +82,7 @@ impl<'a> Setup<'a, '_> {
         // the error is reported then.
         let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
         if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
-            warn!(path = plan::DEADLINE, "{message}");
+            warn!("{}: {message}", plan::DEADLINE);
         }
         // Files are read before the wait for the target, which may take an hour.
         let Sources { files, scoring, secrets } = process.sources(input, options)?;
@@ -171,7 +171,7 @@ impl<'a> Setup<'a, '_> {
         let OneLoad { workload, phases, show_forecast } = *load;
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
-        let plain = options.plain || options.in_pod() || !std::io::stderr().is_terminal();
+        let plain = options.plain || options.in_pod() || !console::has_terminal();
         let phases_to_issue = phases::to_issue(phases);
         let prepared = self.planned(ready, files, workload, &phases_to_issue, &progress)?;
         let profiler = Profiler::start(input, workload, ready, by_service, &progress, &process.stop)?;

@@ -25,7 +25,7 @@ pub(crate) struct Measurement {
 /// Prints the table below a heading, which may be empty. Call it last: stdout may have no reader any more, and the files must not depend on that.
 pub(super) fn print_table(measurement: &Measurement, heading: &str) {
     let document = &measurement.document;
-    let mut text = heading.to_owned() + &terminal::table(document);
+    let mut text = heading.to_owned() + &terminal::table(document, console::stdout_paint());
     if !document.startups.is_empty() {
         text.push_str(&format!("how the server started:\n{}\n", startup::text(&startup::columns(&document.startups))));
     }

@@ -1,4 +1,4 @@
-//! Shows a progress bar on a terminal, and a plain line at intervals elsewhere.
+//! Shows the progress of a load: lines that change in place on a terminal, and a plain line at intervals elsewhere.
 
 use std::{
     collections::VecDeque,
@@ -11,8 +11,6 @@ use std::{
     time::Duration,
 };
 
-use console::Term;
-use indicatif::{ProgressBar, ProgressStyle};
 use tracing::{info, warn};
 use workload_profiles::Workload;
 
@@ -20,10 +18,11 @@ use super::{
     forecast::forecast_text,
     progress_text::{Standing, View},
 };
+use crate::console::{self, LiveDisplay};
 use engine::issue::{PlannedTime, Progress};
 use loadgen::phases::PlannedPhases;
 
-const BAR_EVERY: Duration = Duration::from_millis(200);
+const SHOW_EVERY: Duration = Duration::from_millis(200);
 /// Time between two plain lines of the same stage.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 /// How often to check for the start of a new stage, for plain lines.
@@ -44,7 +43,7 @@ impl Watcher {
     pub(super) fn start(progress: Arc<Progress>, workload: Workload, phases: PlannedPhases, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
         let looker = Looker { progress, workload, phases, sent: VecDeque::new() };
-        let body = move || if plain { lines(looker, &ended) } else { bar(looker, &ended) };
+        let body = move || if plain { log(looker, &ended) } else { show(looker, &ended) };
         let thread = thread::Builder::new().name("progress".into()).spawn(body);
         if let Err(error) = &thread {
             warn!(%error, "progress is not shown");
@@ -99,33 +98,32 @@ impl Looker {
             ended_before: read(&progress.ended_before),
             rate,
             measured_rate: Some(f64::from_bits(read(&progress.measured_rate))).filter(|it| *it > 0.0),
-            ttft: progress.ttft.median(),
+            ttft: progress.ttft.median().zip(progress.ttft.quantile(900)),
             forecast,
         };
         Some(View::new(standing, times, &self.workload.stages))
     }
 }
 
-fn lines(mut looker: Looker, ended: &mpsc::Receiver<()>) {
+fn log(mut looker: Looker, ended: &mpsc::Receiver<()>) {
     let mut told = String::new();
     let mut silent = Duration::ZERO;
     while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
         silent += LOOK_EVERY;
         let Some(view) = looker.look().filter(|it| it.stage != told || silent >= LINE_EVERY) else { continue };
-        info!("{}", View { done: None, ..view.clone() }.line(usize::MAX));
+        info!("{}", view.line());
         told = view.stage;
         silent = Duration::ZERO;
     }
 }
 
-fn bar(mut looker: Looker, ended: &mpsc::Receiver<()>) {
-    let bar = ProgressBar::new_spinner();
-    bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is a constant that parses"));
-    while ended.recv_timeout(BAR_EVERY) == Err(RecvTimeoutError::Timeout) {
+fn show(mut looker: Looker, ended: &mpsc::Receiver<()>) {
+    let display = LiveDisplay::start();
+    let paint = console::stderr_paint();
+    while ended.recv_timeout(SHOW_EVERY) == Err(RecvTimeoutError::Timeout) {
         let Some(view) = looker.look() else { continue };
-        let width = Term::stderr().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns));
+        let width = console::stderr_width().unwrap_or(WIDTH);
         // A line that fills the last column would move the cursor to the next one.
-        bar.set_message(view.line(width.saturating_sub(1)));
+        display.show(&view.live_lines(width.saturating_sub(1), paint));
     }
-    bar.finish_and_clear();
 }

@@ -1,16 +1,20 @@
-//! The progress line of a load, cut to the width of the terminal. Pure.
+//! The progress of a load as text, cut to the width of the terminal. Pure.
 
 use std::time::Duration;
 
-use crds::{units::Span, wording::one_line};
+use crds::units::Span;
+use report::{
+    paint::{Paint, Style},
+    shortened,
+};
 use workload_profiles::workload::{Margin, Stage};
 
 use engine::issue::PlannedTime;
 
-/// The length of the bar: a tenth of the line, within these bounds. It does not change with the text beside it.
-const BAR: (usize, usize) = (8, 40);
-/// The maximum length of a stage name; a longer one is cut.
-const MAX_NAME: usize = 16;
+/// The width of the bar; without room for the least width the text beside it becomes shorter.
+const BAR: (usize, usize) = (10, 60);
+/// Blanks between the parts of a line.
+const GAP: &str = "  ";
 
 /// The state of a load, on its own clock.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +32,8 @@ pub(super) struct Standing {
     pub(super) rate: Option<f64>,
     /// The rate of the stage if earlier stages determined it.
     pub(super) measured_rate: Option<f64>,
-    /// The median of the most recent requests.
-    pub(super) ttft: Option<Duration>,
+    /// The median and the 90th percentile of the most recent requests.
+    pub(super) ttft: Option<(Duration, Duration)>,
     pub(super) forecast: Option<String>,
 }
 
@@ -39,11 +43,12 @@ pub(super) struct View {
     /// The completed fraction of the load, or of the stage if the load has no known length; `None` if neither is known.
     pub(super) done: Option<f64>,
     pub(super) stage: String,
+    pub(super) elapsed: String,
     /// The remaining time or requests.
     pub(super) left: Option<String>,
     pub(super) rate: Option<String>,
     pub(super) ttft: Option<String>,
-    pub(super) errors: u64,
+    pub(super) failed: u64,
     pub(super) in_flight: u64,
     pub(super) forecast: Option<String>,
 }
@@ -66,58 +71,83 @@ impl View {
         View {
             done,
             stage,
+            elapsed: format!("{} elapsed", short_time(it.now.as_secs())),
             left,
-            rate: it.rate.filter(|_| !pausing).map(|it| format!("{it:.1}/s")),
-            ttft: it.ttft.map(|it| format!("TTFT {}", Span(it).rounded())),
-            errors: it.failed,
+            rate: it.rate.filter(|_| !pausing).map(|it| format!("{it:.1} requests/s")),
+            ttft: it.ttft.map(|(p50, p90)| format!("TTFT p50 {} p90 {}", Span(p50).rounded(), Span(p90).rounded())),
+            failed: it.failed,
             in_flight: it.issued.saturating_sub(it.ended),
             forecast: it.forecast,
         }
     }
 
-    /// One line of at most `width` columns that begins with a bar. Parts that do not fit are left out, the least important first.
-    pub(super) fn line(&self, width: usize) -> String {
-        let pieces = [
-            (0, Some(self.stage.clone())),
-            (1, self.left.clone()),
-            (4, self.rate.clone()),
-            (5, self.ttft.clone()),
-            (3, Some(format!("{} error{}", self.errors, if self.errors == 1 { "" } else { "s" }))),
-            (6, Some(format!("{} in flight", self.in_flight))),
-            (2, self.forecast.clone()),
-        ];
-        let mut chosen: Vec<(usize, usize, String)> = Vec::new();
-        let mut by_weight: Vec<(usize, usize, String)> =
-            pieces.into_iter().enumerate().filter_map(|(place, (weight, it))| Some((weight, place, it?))).collect();
-        by_weight.sort_by_key(|it| it.0);
-        let length = (width / 10).clamp(BAR.0, BAR.1);
-        let bar = if self.done.is_some() { length + 1 } else { 0 };
-        let mut used = 0;
-        for (weight, place, piece) in by_weight {
-            let more = piece.chars().count() + if chosen.is_empty() { 0 } else { 2 };
-            if used + more + bar <= width {
-                used += more;
-                chosen.push((place, weight, piece));
-            }
-        }
-        if chosen.is_empty() {
+    /// One line for a log.
+    pub(super) fn line(&self) -> String {
+        let figures = self.figures(usize::MAX, Paint::OFF);
+        [Some(self.stage.clone()), self.left.clone(), Some(figures)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// Two lines of at most `width` columns: the stage with a bar of the whole load, and the figures.
+    pub(super) fn live_lines(&self, width: usize, paint: Paint) -> Vec<String> {
+        vec![self.bar_line(width, paint), self.figures(width, paint)]
+    }
+
+    /// Stage, bar, percentage and times. Times that do not fit are left out.
+    fn bar_line(&self, width: usize, paint: Paint) -> String {
+        let percent = self.done.map(|it| format!("{:.0} %", it.clamp(0.0, 1.0) * 100.0));
+        let left = self.left.as_ref();
+        let both = left.map(|it| format!("{}, {it}", self.elapsed)).or_else(|| Some(self.elapsed.clone()));
+        let least = if self.done.is_some() { BAR.0 + GAP.len() } else { 0 };
+        let tail = |times: Option<&String>| {
+            [percent.as_ref(), times].into_iter().flatten().map(|it| format!("{GAP}{it}")).collect::<String>()
+        };
+        let used = |tail: &String| self.stage.chars().count() + least + tail.chars().count();
+        let tails = [tail(both.as_ref()), tail(left), tail(None)];
+        let Some(tail) = tails.iter().find(|it| used(it) <= width) else {
             return self.stage.chars().take(width).collect();
-        }
-        chosen.sort_by_key(|it| it.0);
-        let text = chosen.into_iter().map(|it| it.2).collect::<Vec<_>>().join(", ");
-        match self.done {
-            Some(done) => {
-                let full = ((length as f64 * done.clamp(0.0, 1.0)) as usize).min(length);
-                format!("{}{} {text}", "\u{2588}".repeat(full), "\u{2591}".repeat(length - full))
+        };
+        let length = (BAR.0 + width - used(tail)).min(BAR.1);
+        let bar = self.done.map(|it| format!("{GAP}{}", bar(it, length, paint))).unwrap_or_default();
+        format!("{}{bar}{tail}", paint.apply(Style::Bold, &self.stage))
+    }
+
+    /// The figures in at most `width` columns. Figures that do not fit are left out, the least important first.
+    fn figures(&self, width: usize, paint: Paint) -> String {
+        let failed = format!("{} failed", self.failed);
+        // The numbers are the order of importance.
+        let pieces = [
+            (2, self.rate.clone()),
+            (4, Some(format!("{} in flight", self.in_flight))),
+            (3, self.ttft.clone()),
+            (1, Some(failed.clone())),
+            (0, self.forecast.clone()),
+        ];
+        let mut by_importance: Vec<(usize, usize, String)> =
+            pieces.into_iter().enumerate().filter_map(|(place, (rank, it))| Some((rank, place, it?))).collect();
+        by_importance.sort_unstable();
+        let mut used = 0;
+        let mut chosen: Vec<(usize, String)> = Vec::new();
+        for (_, place, piece) in by_importance {
+            let more = piece.chars().count() + if chosen.is_empty() { 0 } else { 2 };
+            if more <= width - used {
+                used += more;
+                chosen.push((place, piece));
             }
-            None => text,
         }
+        chosen.sort_unstable();
+        let is_alarm = |it: &str| self.failed > 0 && it == failed;
+        let painted = chosen.iter().map(|(_, it)| if is_alarm(it) { paint.apply(Style::Red, it) } else { it.clone() });
+        painted.collect::<Vec<_>>().join(", ")
     }
 }
 
-fn shortened(name: &str) -> String {
-    let name = one_line(name);
-    if name.chars().count() <= MAX_NAME { name } else { name.chars().take(MAX_NAME - 1).chain(['\u{2026}']).collect() }
+fn bar(done: f64, length: usize, paint: Paint) -> String {
+    let full = ((length as f64 * done.clamp(0.0, 1.0)) as usize).min(length);
+    paint.apply(Style::Cyan, &"\u{2588}".repeat(full)) + &paint.apply(Style::Dim, &"\u{2591}".repeat(length - full))
 }
 
 fn in_warm_up(stage: &Stage, it: &Standing) -> bool {
@@ -143,7 +173,11 @@ fn progress(it: &Standing, pausing: bool, times: &[PlannedTime]) -> (Option<f64>
         };
         let done = before.sum::<Duration>() + of_stage;
         let left = whole.saturating_sub(done);
-        let text = if left.is_zero() { "last answers".to_owned() } else { format!("{} left", time_left(left)) };
+        let text = if left.is_zero() {
+            "waiting for the last answers".to_owned()
+        } else {
+            format!("{} left", time_left(left))
+        };
         return (Some(done.as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE)), Some(text));
     }
     let ended = it.ended.saturating_sub(it.ended_before);
@@ -160,7 +194,10 @@ fn progress(it: &Standing, pausing: bool, times: &[PlannedTime]) -> (Option<f64>
 
 /// Whole seconds, rounded up: the last second is shown until it is over.
 fn time_left(left: Duration) -> String {
-    let seconds = left.as_millis().div_ceil(1_000);
+    short_time(u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX))
+}
+
+fn short_time(seconds: u64) -> String {
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds}s"),
         (0, minutes, seconds) => format!("{minutes}m {seconds:02}s"),
@@ -201,7 +238,7 @@ mod tests {
             ended_before: 30,
             rate: Some(3.12),
             measured_rate: None,
-            ttft: Some(Duration::from_micros(45_210)),
+            ttft: Some((Duration::from_micros(45_210), Duration::from_millis(60))),
             forecast: None,
         }
     }
@@ -209,12 +246,29 @@ mod tests {
     #[test]
     fn stages_of_known_length_are_told_by_their_time() {
         let view = View::new(standing(), &timed(3), &stages(&["c1", "c2", "c4"]));
-        let expected = "\u{2588}\u{2588}\u{2588}\u{2591}\u{2591}\u{2591}\u{2591}\u{2591} stage 2 of 3 (c2), 19s left, \
-                        3.1/s, TTFT 45.21ms, 1 error, 2 in flight";
-        assert_eq!(view.line(80), expected);
-        let bar = format!("{}{} stage", "\u{2588}".repeat(8), "\u{2591}".repeat(12));
-        assert!(view.line(200).starts_with(&bar) && view.line(200).ends_with("2 in flight"), "{}", view.line(200));
         assert_eq!(view.done, Some(15.0 / 34.0));
+        let bar = |full: usize, empty: usize| "\u{2588}".repeat(full) + &"\u{2591}".repeat(empty);
+        let figures = "3.1 requests/s, 2 in flight, TTFT p50 45.21ms p90 60ms, 1 failed";
+        let lines = |width| view.live_lines(width, Paint::OFF);
+        let first = format!("stage 2 of 3 (c2)  {}  44 %  15s elapsed, 19s left", bar(13, 18));
+        assert_eq!(lines(79), [first, figures.to_owned()]);
+        let narrow = format!("stage 2 of 3 (c2)  {}  44 %  19s left", bar(4, 6));
+        assert_eq!(lines(45), [narrow, "3.1 requests/s, 2 in flight, 1 failed".to_owned()]);
+        assert!(lines(200)[0].contains(&bar(26, 34)), "{:?}", lines(200));
+        assert_eq!(view.line(), format!("stage 2 of 3 (c2), 19s left, {figures}"));
+    }
+
+    #[test]
+    fn colours_do_not_change_the_text() {
+        let view = View::new(standing(), &timed(3), &stages(&["c1", "c2", "c4"]));
+        let [first, second] = &view.live_lines(79, Paint::new(true))[..] else { panic!("not two lines") };
+        assert!(second.contains("\u{1b}[31m1 failed\u{1b}[0m"), "{second}");
+        let plain = ["0", "1", "2", "31", "36"]
+            .iter()
+            .fold(first.clone(), |text, it| text.replace(&format!("\u{1b}[{it}m"), ""));
+        assert_eq!(plain, view.live_lines(79, Paint::OFF)[0]);
+        let view = View { failed: 0, ..view };
+        assert!(!view.live_lines(79, Paint::new(true))[1].contains('\u{1b}'));
     }
 
     #[test]
@@ -232,11 +286,12 @@ mod tests {
         let mut view = View::new(standing(), &timed(3), &stages(&["a-very-long-name-of-a-stage", "b", "c"]));
         view.forecast = Some("VALID if it goes on like this, 120 more to complete".into());
         for width in 0..200 {
-            let line = view.line(width);
-            assert!(line.chars().count() <= width, "{width}: {line}");
-            assert!(width < 40 || line.contains("stage 2 of 3"), "{width}: {line}");
+            let lines = view.live_lines(width, Paint::OFF);
+            assert!(lines.iter().all(|it| it.chars().count() <= width), "{width}: {lines:?}");
+            assert!(width < 16 || lines[0].contains("stage 2 of 3 (b)"), "{width}: {lines:?}");
         }
-        assert!(view.line(50).contains("19s left"), "{}", view.line(50));
+        let lines = view.live_lines(64, Paint::OFF);
+        assert!(lines[0].contains("19s left") && lines[1].contains("VALID if"), "{lines:?}");
     }
 
     #[test]
@@ -269,7 +324,7 @@ mod tests {
         times[1] = counted(None);
         let view = View::new(standing(), &times, &names);
         assert_eq!((view.done, view.left.as_deref()), (None, Some("10 requests")));
-        assert!(view.line(80).starts_with("stage 2 of 3 (b), 10 requests"), "{}", view.line(80));
+        assert_eq!(view.live_lines(80, Paint::OFF)[0], "stage 2 of 3 (b)  15s elapsed, 10 requests");
         let view = View::new(Standing { stage: 2, ..standing() }, &times, &names);
         assert_eq!((view.done, view.left.as_deref()), (Some(0.3), Some("7s of the stage left")));
         assert_eq!(View::new(standing(), &[], &[]).left, None);
@@ -278,7 +333,10 @@ mod tests {
     #[test]
     fn the_end_of_a_load_is_no_time_that_is_left() {
         let late = Standing { now: secs(60), stage: 2, began: secs(24), ..standing() };
-        assert_eq!(View::new(late, &timed(3), &stages(&["a", "b", "c"])).left.as_deref(), Some("last answers"));
+        assert_eq!(
+            View::new(late, &timed(3), &stages(&["a", "b", "c"])).left.as_deref(),
+            Some("waiting for the last answers")
+        );
         for (millis, text) in [(1, "1s"), (59_500, "1m 00s"), (61_000, "1m 01s"), (3_600_000, "1h 00m")] {
             assert_eq!(time_left(Duration::from_millis(millis)), text);
         }

@@ -51,7 +51,7 @@ pub(crate) fn start(
     if let Some(model) = model {
         model.clone_into(&mut options.model);
     }
-    info!(%address, ?preset, "the target is the simulated vLLM: the figures describe a model of a server, and no real server");
+    info!(%address, ?preset, "the target is the simulated vLLM: its figures describe no real server");
     let (end, ended) = oneshot::channel::<()>();
     let simulator = Simulator::new(options);
     let body = move || {

@@ -33,7 +33,7 @@ use engine::{
 use frames::{FrameError, VERSION};
 use sample_answerer::{SampleAnswerer, Tally};
 use serve::Incoming;
-use tracing::{info, warn};
+use tracing::info;
 
 /// The default maximum number of requests in flight. Each has a connection.
 const MAX_IN_FLIGHT: u32 = 4096;
@@ -118,9 +118,7 @@ fn try_run(options: &SutOptions) -> Result<Tally, (String, ExitCode)> {
     let source = options.source.as_ref().ok_or_else(|| (InputError::NoRun.to_string(), ExitCode::Configuration))?;
     let input =
         input::from_source(source, &options.local).map_err(|error| (error.to_string(), ExitCode::Configuration))?;
-    for notice in &input.notices {
-        warn!(path = notice.path, "{}", notice.message);
-    }
+    console::log_notices(&input.notices);
     if options.first_tokens && !input.workload.streaming {
         return Err(own(SutError::NotStreamed));
     }

@@ -27,7 +27,7 @@ fn the_gate_tells_what_became_of_the_objectives() {
     ] {
         write(&folder, 20, enforcement, &e2e("*", max));
         let run = folder.benchwright(&["run", "-f", "run.yaml", "--gate"]).assert().code(code);
-        run.stdout(predicate::str::contains("e2e: p50 of latency in every stage"));
+        run.stdout(predicate::str::contains("e2e: latency p50 in every stage"));
         let report = folder.report();
         assert_eq!((&report["outcome"], &report["objectives"][0]["met"]), (&outcome.into(), &met.into()));
         let junit = fs::read_to_string(folder.path("results/latest/junit.xml")).unwrap();
@@ -94,7 +94,7 @@ fn an_earlier_run_is_a_second_limit() {
     assert!(report["resolvedRun"]["slo"]["baseline"]["report"].as_str().unwrap().ends_with("slower.json"));
     slower["stages"][0]["figures"]["latencyMs"]["p50"] = 1e-6.into();
     folder.write("faster.json", &slower.to_string());
-    gate(1, "faster.json").stdout(predicate::str::contains("of the baseline"));
+    gate(1, "faster.json").stdout(predicate::str::contains("baseline: faster.json; "));
 
     // The stage of another load is not in the baseline.
     write(&folder, 10, "Fail", &e2e("r10", "60s"));

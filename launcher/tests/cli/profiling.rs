@@ -30,7 +30,7 @@ fn the_trace_of_a_stage_lies_in_the_results_folder() {
     let spec = simulated(PROFILE) + slo;
     folder.write("run.yaml", &profiled(&spec, "{kind: Torch, stage: r20, start: 200ms, duration: 300ms}"));
     let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
-    run.stdout(predicate::str::contains("(profiled)").and(predicate::str::contains("slows down")));
+    run.stdout(predicate::str::contains("(profiled)").and(predicate::str::contains("slows a server down")));
 
     let report = folder.report();
     let found = &report["profiling"];

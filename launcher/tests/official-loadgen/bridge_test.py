@@ -187,9 +187,9 @@ class BridgeTest(unittest.TestCase):
     def test_a_run_tells_how_far_it_is(self):
         settings = ("server_target_qps=100", "min_duration_ms=1500", "min_query_count=100")
         _, told = self.loadgen("Server", "PerformanceOnly", *settings, more=["--progress", "0.2"])
-        self.assertRegex(told, r"benchwright: 1 s: \d+ of 150 samples answered, [\d.]+/s, \d+ under way, 0 failed")
+        self.assertRegex(told, r"benchwright: 1 s: \d+ of 150 samples answered, [\d.]+/s, \d+ in flight, 0 failed")
         _, told = self.loadgen("Server", "PerformanceOnly", *settings, more=["--progress", "0"])
-        self.assertNotIn("under way", told)
+        self.assertNotIn("in flight", told)
 
     def test_an_outlook_tells_what_is_to_come(self):
         expected = benchwright_sut.Expected

@@ -50,10 +50,16 @@ impl RecentTimes {
 
     /// `None` before the first time.
     pub fn median(&self) -> Option<Duration> {
+        self.quantile(500)
+    }
+
+    /// The percentile of `permille`, from 1 to 1000, by nearest rank; `None` before the first time.
+    pub fn quantile(&self, permille: usize) -> Option<Duration> {
         // 0 means that there is no time yet.
         let mut times: Vec<u64> = self.nanos.iter().map(|it| it.load(Relaxed)).filter(|it| *it > 0).collect();
         times.sort_unstable();
-        times.get(times.len().saturating_sub(1) / 2).copied().map(Duration::from_nanos)
+        let rank = (times.len() * permille).div_ceil(1_000);
+        times.get(rank.saturating_sub(1)).copied().map(Duration::from_nanos)
     }
 }
 
@@ -73,5 +79,13 @@ mod tests {
         assert_eq!(times.median(), Some(Duration::from_millis(2)));
         (0..RECENT).for_each(|_| times.add(Duration::from_secs(1)));
         assert_eq!(times.median(), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_quantile_is_the_value_of_its_rank() {
+        let times = RecentTimes::default();
+        (1..=10).for_each(|it| times.add(Duration::from_millis(it)));
+        let quantile = |permille| times.quantile(permille).unwrap().as_millis();
+        assert_eq!([1, 500, 900, 901, 1_000].map(quantile), [1, 5, 9, 10, 10]);
     }
 }

@@ -27,7 +27,7 @@ fn the_requests_of_each_replica_are_in_both_reports() {
     assert!(document["serverReplicas"].get("fallback").is_none());
     assert_eq!(ReportDocument::read(&document.to_string()).unwrap().server_replicas, Some(replicas.clone()));
     let text = markdown::render(&report.document().unwrap());
-    for part in ["## Replicas", "fewest requests under way (LeastOutstanding)", "| 0 | http://10.0.0.5:8000 | 26 |"] {
+    for part in ["## Replicas", "fewest requests in flight (LeastOutstanding)", "| 0 | http://10.0.0.5:8000 | 26 |"] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
     assert!(!markdown::render(&fixture.report(&analysed).document().unwrap()).contains("## Replicas"));

@@ -88,11 +88,11 @@ fn kind_and_level(stage: &Stage, unit: &str) -> (String, String) {
             };
             (format!("{} {{}} {unit}/s{length}", name(*arrivals)), level)
         }
-        Load::Burst { count, .. } => (format!("{{}} {unit} at once"), count.to_string()),
+        Load::Burst { count, .. } => (format!("{{}} {unit} in a burst"), count.to_string()),
         Load::Trace { .. } => ("a trace".to_owned(), String::new()),
         Load::Closed { concurrency, duration, .. } => {
             let length = duration.map(|it| format!(" for {it}")).unwrap_or_default();
-            (format!("{{}} {unit} under way{length}"), concurrency.to_string())
+            (format!("{{}} {unit} in flight{length}"), concurrency.to_string())
         }
         Load::Users { users, rate, .. } => (format!("{{}} users, {rate} requests/s"), users.to_string()),
         Load::LoadGen { scenario, .. } => (format!("LoadGen {scenario:?}: {{}}"), stage.name.clone()),
@@ -161,10 +161,10 @@ mod tests {
     fn one_of_a_kind_is_singular() {
         for (text, expected) in [
             ("evenly spaced 1 requests/s for 30s", "evenly spaced 1 request/s for 30s"),
-            ("1 requests under way, then 1 users, 1 requests/s", "1 request under way, then 1 user, 1 request/s"),
+            ("1 requests in flight, then 1 users, 1 requests/s", "1 request in flight, then 1 user, 1 request/s"),
             ("Poisson 1, 2, 4 requests/s", "Poisson 1, 2, 4 requests/s"),
             ("Poisson 4, 2, 1 requests/s", "Poisson 4, 2, 1 requests/s"),
-            ("21 requests at once", "21 requests at once"),
+            ("21 requests in a burst", "21 requests in a burst"),
         ] {
             assert_eq!(of_one(text), expected);
         }

@@ -45,9 +45,13 @@ pub(super) fn sweep_stale(folder: &Path, key: &str) {
         match sweep(stale, folder) {
             Ok(ended) if ended.leftovers.remains.is_empty() => {}
             Ok(ended) => {
-                warn!(server = stale.name, remains = ended.leftovers.remains.join(", "), "not all of it could be ended")
+                warn!(
+                    server = stale.name,
+                    remains = ended.leftovers.remains.join(", "),
+                    "parts of the server could not be ended"
+                )
             }
-            Err(error) => warn!(server = stale.name, %error, "it could not be ended"),
+            Err(error) => warn!(server = stale.name, %error, "the server could not be ended"),
         }
     }
 }

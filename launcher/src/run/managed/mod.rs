@@ -52,7 +52,7 @@ impl Described {
         if let Some(folder) = &self.finished
             && let Err(error) = fs::remove_dir_all(folder)
         {
-            warn!(%error, folder = %folder.display(), "the logs of the server stay there, too");
+            warn!(%error, folder = %folder.display(), "the server's logs also stay in this folder");
         }
     }
 }

@@ -95,7 +95,7 @@ impl Watch {
             }
         };
         if let Err(error) = thread::Builder::new().name("server-watch".into()).spawn(body) {
-            warn!(%error, "whether the server lives is not watched");
+            warn!(%error, "the server is not watched: its end stays unnoticed");
         }
         Watch(sender)
     }

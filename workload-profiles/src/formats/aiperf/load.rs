@@ -169,7 +169,7 @@ pub(super) fn read(root: &Section, counts: &Counts, data: Option<&Data>) -> Opti
 
 fn note_differences(root: &Section, counts: &Counts, concurrency: &[u32]) {
     if counts.kind == Kind::Rate {
-        root.notice("request-rate", "a request whose time has passed is sent at once, and latencies count from that time; AIPerf begins its schedule anew when it is more than 10 ms late");
+        root.notice("request-rate", "a late request is sent immediately, and its latencies count from the scheduled time; AIPerf begins its schedule anew when it is more than 10 ms late");
         if !concurrency.is_empty() {
             root.notice("concurrency", "lets requests wait in the client, and their latency includes the wait; AIPerf starts their clock after it");
         }

@@ -93,13 +93,13 @@ fn check_length(section: &Section, load: &Load) {
 }
 
 fn burst(section: &Section) -> Option<Load> {
-    section.require("count", "write how many requests are sent at once");
+    section.require("count", "write how many requests the burst has");
     let (count, max_concurrency) = (request_count(section, "count"), concurrency(section, "maxConcurrency"));
     Some(Load::Burst { count: count?, max_concurrency })
 }
 
 fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
-    section.require("concurrency", "write how many requests are under way at once");
+    section.require("concurrency", "write how many requests are in flight");
     let concurrency = concurrency(section, "concurrency");
     // A stage of recorded sessions ends when no session is left, and a stage of rows may end with the rows.
     let ends_with_data = match requests {

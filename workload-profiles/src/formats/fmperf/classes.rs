@@ -91,7 +91,7 @@ fn finish(
     let users = environment("num_users", "NUM_USERS", USERS, "", 1..=MAX_CONCURRENCY);
     let duration = environment("duration", "DURATION", SECONDS, " s", 1..=MAX_STAGE_SECONDS);
     let grace = environment("grace_period", "GRACE_PERIOD", GRACE, " s", 0..=MAX_PAUSE_SECONDS);
-    root.notice("num_users", "send the next request at once when one has failed; the original waits for the variable BACKOFF of its environment first");
+    root.notice("num_users", "send the next request immediately after a failure; the original waits for the variable BACKOFF of its environment first");
     root.finish();
     let (users, duration) = (users?, span(f64::from(duration?)));
     let load = Load::Closed { concurrency: users, count: None, duration, ramp_up: Span::default(), start_rate: None };

@@ -220,7 +220,7 @@ fn the_differences_of_samples_are_named() {
     assert!(has_notice(several, "sample_size: is 7: each of these prompts is sent as often as the others"));
     assert!(has_notice(several, "min_input_tokens: is 1, but several prompts have 2 tokens or more here"));
     assert!(has_notice(several, "frac_greedy: is the share of greedy requests here, whatever their prompt"));
-    assert!(has_notice(several, "num_users: send the next request at once when one has failed; the original waits"));
+    assert!(has_notice(several, "num_users: send the next request immediately after a failure; the original waits"));
     let alike = "min_input_tokens: 2\nfrac_greedy: 1\nsample_size: 1";
     assert!(!["sample_size:", "min_input_tokens:", "frac_greedy:"].iter().any(|it| has_notice(alike, it)));
 }

@@ -72,7 +72,7 @@ fn add_settings(
             true => flat::key_of_setting(name),
             false => {
                 Err("is a setting of GuideLLM, and guidellm run takes options alone here; take it out, and write \
-                          --profile kind=...,max_concurrency=64 for a bound on requests under way"
+                          --profile kind=...,max_concurrency=64 for a bound on requests in flight"
                     .to_owned())
             }
         };

@@ -99,11 +99,11 @@ fn strategies(section: &Section, kind: Kind, ramp_up: f64) -> Option<Vec<Strateg
     };
     match kind {
         Kind::Synchronous => {
-            no_ramp_up("one request is under way at a time");
+            no_ramp_up("one request is in flight at a time");
             Some(vec![Strategy::Synchronous])
         }
         Kind::Concurrent => {
-            section.require("streams", "write how many requests are under way at once, such as 8 or [1, 8, 64]");
+            section.require("streams", "write how many requests are in flight, such as 8 or [1, 8, 64]");
             let streams = counts(section, "streams", u64::from(MAX_UNDER_WAY))?;
             // Exact: at most MAX_UNDER_WAY.
             Some(streams.into_iter().map(|it| Strategy::Concurrent(it as u32)).collect())
@@ -111,7 +111,7 @@ fn strategies(section: &Section, kind: Kind, ramp_up: f64) -> Option<Vec<Strateg
         Kind::Throughput => {
             let written = max_concurrency(section);
             if written.is_none() {
-                no_ramp_up("max_concurrency is not written");
+                no_ramp_up("max_concurrency is not given");
             }
             Some(vec![Strategy::Throughput(written.unwrap_or(MAX_UNDER_WAY))])
         }

@@ -49,7 +49,7 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
             let flag = if root.value("request-rate").is_some() { "request-rate" } else { "ramp-up-strategy" };
             root.problem(
                 flag,
-                "cannot go with dataset-name burstgpt here, whose requests are sent at once, up to max-concurrency under way; take it out and \
+                "cannot go with dataset-name burstgpt here, which has no rate: requests are sent as soon as fewer than max-concurrency are in flight; take it out and \
                  set max-concurrency, or set dataset-name to random, and its input and output length to the means of the file",
             );
             return None;

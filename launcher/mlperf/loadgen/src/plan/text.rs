@@ -28,7 +28,7 @@ impl fmt::Display for Plan {
         if let Some(most) = self.max_concurrency {
             writeln!(
                 f,
-                "At most {most} requests of a Server or Offline test are under way at once; others wait in the client."
+                "At most {most} requests of a Server or Offline test are in flight; others wait in the client."
             )?;
         }
         if let Some(size) = self.batch_size {

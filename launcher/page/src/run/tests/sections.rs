@@ -1,7 +1,7 @@
 //! Compares the sections that every renderer shows with the list of sections.
 
 use document::{Renderer, ReportDocument, Section, Shown};
-use report::{comment, markdown, terminal};
+use report::{comment, markdown, paint::Paint, terminal};
 use serde_json::{Value, json};
 
 use crate::{
@@ -107,7 +107,7 @@ fn changed(section: Section) -> Value {
 
 fn text(document: &ReportDocument, renderer: Renderer) -> String {
     match renderer {
-        Renderer::Terminal => terminal::table(document),
+        Renderer::Terminal => terminal::table(document, Paint::OFF),
         Renderer::Markdown => markdown::render(document),
         Renderer::Comment => comment::render(document),
         Renderer::Page => render(document).unwrap(),

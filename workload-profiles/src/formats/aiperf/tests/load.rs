@@ -71,7 +71,7 @@ fn a_rate_begins_after_a_gap() {
 fn missed_arrivals_are_noticed() {
     check_notice(
         "request-rate: 5",
-        "request-rate: a request whose time has passed is sent at once, and latencies count from that time; \
+        "request-rate: a late request is sent immediately, and its latencies count from the scheduled time; \
          AIPerf begins its schedule anew when it is more than 10 ms late",
     );
     check_notice(

@@ -194,7 +194,7 @@ fn replay(section: &Section, kind: Kind, around: &Around, data_scale: f64) -> Op
         return None;
     };
     if kind == Kind::OpenTelemetry {
-        let remedy = "write a profile of kind concurrent, whose streams are sessions under way at once";
+        let remedy = "write a profile of kind concurrent, whose streams are active sessions";
         section.problem("kind", format!("holds sessions, whose start times are not replayed; {remedy}"));
         return None;
     }
@@ -206,7 +206,7 @@ fn replay(section: &Section, kind: Kind, around: &Around, data_scale: f64) -> Op
         return None;
     }
     if has_sessions {
-        section.notice("kind", "holds sessions, which all start at once; GuideLLM starts each at its first time, counted from the first of the file");
+        section.notice("kind", "holds sessions, which all start together; GuideLLM starts each at its first time, counted from the first of the file");
     }
     Some(())
 }

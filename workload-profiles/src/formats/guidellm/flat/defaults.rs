@@ -62,7 +62,8 @@ pub(super) fn max_concurrency(
             nested.notice(&shown, format!("is not used: a load of profile {kind} has a bound of its own"));
         }
         (Some(_), _) if from_rate => {
-            nested.notice(&shown, "is not used: rate is the most requests under way of profile throughput");
+            nested
+                .notice(&shown, "is not used: in profile throughput, rate is the maximum number of requests in flight");
         }
         (Some(value), _) => nested.set("profile.max_concurrency", &shown, value.clone()),
         (None, "synchronous" | "concurrent" | "replay") => {}
@@ -71,7 +72,7 @@ pub(super) fn max_concurrency(
             nested.set("profile.max_concurrency", &shown, MAX_CONCURRENCY.into());
             if matches!(kind, "throughput" | "sweep") {
                 let message = format!(
-                    "is not written: at most {MAX_CONCURRENCY} requests are under way at once, the setting of GuideLLM up to 0.6; write \
+                    "is not given: at most {MAX_CONCURRENCY} requests are in flight, the setting of GuideLLM up to 0.6; write \
                      another number for another bound"
                 );
                 nested.notice(&shown, message);
@@ -85,7 +86,7 @@ pub(super) fn note_api(nested: &Nested, written: &Map<String, Value>, name: &imp
     let is_new =
         written.values().filter_map(Value::as_str).any(|it| SINCE_0_4.contains(&it.replace('-', "_").as_str()));
     if !is_new {
-        let message = "is not written: requests are chats, as in GuideLLM 0.4 to 0.6; versions up to 0.3 send text completions, for which \
+        let message = "is not given: requests are chats, as in GuideLLM 0.4 to 0.6; versions up to 0.3 send text completions, for which \
                        write text_completions";
         nested.notice(&name("request_type"), message);
     }

@@ -107,7 +107,7 @@ fn data_is_a_text_a_mapping_or_a_file() {
 
 #[test]
 fn at_most_512_requests_are_under_way_unless_the_profile_says_otherwise() {
-    let silent = "max_concurrency: is not written: at most 512 requests are under way at once, the setting of GuideLLM up to 0.6; write \
+    let silent = "max_concurrency: is not given: at most 512 requests are in flight, the setting of GuideLLM up to 0.6; write \
                   another number for another bound";
     for kind in ["throughput", "sweep"] {
         assert!(names(&format!("profile: {kind}")).contains(&"c512".to_owned()), "{kind}");
@@ -118,7 +118,7 @@ fn at_most_512_requests_are_under_way_unless_the_profile_says_otherwise() {
     }
     assert_eq!(
         flat_notices("profile: throughput\nrate: 7\nmax_concurrency: 64\nmax_seconds: 30"),
-        ["max_concurrency: is not used: rate is the most requests under way of profile throughput"]
+        ["max_concurrency: is not used: in profile throughput, rate is the maximum number of requests in flight"]
     );
     assert_eq!(
         flat_notices("profile: concurrent\nrate: 7\nmax_concurrency: 64\nmax_seconds: 30"),
@@ -134,7 +134,7 @@ fn at_most_512_requests_are_under_way_unless_the_profile_says_otherwise() {
 
 #[test]
 fn the_api_of_a_profile_of_an_unknown_version_has_a_notice() {
-    let unknown = "request_type: is not written: requests are chats, as in GuideLLM 0.4 to 0.6; versions up to 0.3 send text completions, \
+    let unknown = "request_type: is not given: requests are chats, as in GuideLLM 0.4 to 0.6; versions up to 0.3 send text completions, \
                    for which write text_completions";
     assert_eq!(flat_notices("rate_type: constant\nrate: 5"), [unknown]);
     assert_eq!(read(&flat("rate_type: constant\nrate: 5")).unwrap().0.api, Api::Chat);

@@ -303,7 +303,7 @@ fn hyphens_are_underscores_and_unknown_keys_are_refused() {
     check_error("constraint: []", "spec.constraint: is no known key; did you mean constraints?");
     check_error(
         "profile: {kind: concurrent, stream: 4}",
-        "spec.profile.streams: is missing; write how many requests are under way at once, such as 8 or [1, 8, 64]",
+        "spec.profile.streams: is missing; write how many requests are in flight, such as 8 or [1, 8, 64]",
     );
     check_error(
         "data: [{kind: synthetic_text, prompt_tokens: 5, prompt-tokens: 6, output_tokens: 5}]",

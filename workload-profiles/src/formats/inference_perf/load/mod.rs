@@ -147,7 +147,7 @@ fn without_meaning(section: &Section, kind: Option<Type>) {
     {
         section.notice(
             "worker_max_concurrency",
-            "is not used: the number of requests under way does not slow an open loop",
+            "is not used: the number of requests in flight does not slow an open loop",
         );
     }
     if section.ignored("base_seed", ValueType::Number) {

@@ -120,7 +120,7 @@ fn replay(stage: &Section, trace: Option<&(Recording, bool)>) -> Option<Load> {
 }
 
 fn closed(stage: &Section) -> Option<Load> {
-    stage.require("concurrency_level", "write how many requests are under way at once");
+    stage.require("concurrency_level", "write how many requests are in flight");
     stage.require("num_requests", "write how many requests are sent in all");
     let concurrency = concurrency(stage, "concurrency_level");
     let count = request_count(stage, "num_requests");
@@ -129,7 +129,7 @@ fn closed(stage: &Section) -> Option<Load> {
 
 /// Sessions; each takes a slot. After its timeout, a stage starts no sessions and cancels the sessions in flight.
 fn sessions(stage: &Section) -> Option<(Load, Option<Span>)> {
-    stage.require("concurrent_sessions", "write how many sessions are under way at once, or 0 for all");
+    stage.require("concurrent_sessions", "write how many sessions are active, or 0 for all");
     let slots = stage.count_u32("concurrent_sessions", 0..=MAX_CONCURRENCY);
     let count = request_count(stage, "num_sessions");
     let rate = stage.positive_number("session_rate", RequestRate::MAX);

@@ -59,7 +59,7 @@ fn sessions_and_their_load_belong_together() {
     assert_eq!(
         sessions("[{concurrent_sessions: 4, session_rate: 5}, {rate: 1, duration: 2}]").unwrap_err().to_string(),
         "load.stages[0].session_rate: is 5, above concurrent_sessions, which is 4; lower it\n\
-         load.stages[1].concurrent_sessions: is missing; write how many sessions are under way at once, or 0 for all\n\
+         load.stages[1].concurrent_sessions: is missing; write how many sessions are active, or 0 for all\n\
          load.stages[1].rate: belongs to a load of type constant, poisson or trace_replay; take it out, or change load.type\n\
          load.stages[1].duration: belongs to a load of type constant, poisson or trace_replay; take it out, or change load.type"
     );

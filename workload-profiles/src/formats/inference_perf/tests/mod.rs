@@ -170,7 +170,7 @@ fn a_key_whose_meaning_is_lost_is_noticed() {
     );
     check_notice(
         "load: {stages: [{rate: 1, duration: 30}], worker_max_concurrency: 10}",
-        "load.worker_max_concurrency: is not used: the number of requests under way does not slow an open loop",
+        "load.worker_max_concurrency: is not used: the number of requests in flight does not slow an open loop",
     );
     check_notice(
         "server: {api_key: secret}",

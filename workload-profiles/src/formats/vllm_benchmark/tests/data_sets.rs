@@ -233,7 +233,7 @@ fn burstgpt_gives_lengths_only() {
     assert_eq!((file.input_column.as_str(), file.output_column.as_str()), ("Request tokens", "Response tokens"));
     check_error(
         &format!("{flags}\nrequest-rate: 5"),
-        "request-rate: cannot go with dataset-name burstgpt here, whose requests are sent at once, up to max-concurrency under way; take it out and \
+        "request-rate: cannot go with dataset-name burstgpt here, which has no rate: requests are sent as soon as fewer than max-concurrency are in flight; take it out and \
          set max-concurrency, or set dataset-name to random, and its input and output length to the means of the file",
     );
     check_notice(

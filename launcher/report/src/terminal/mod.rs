@@ -1,0 +1,143 @@
+//! The text that a run prints at its end: the answer first, then what decides it.
+
+mod figures;
+mod judgement;
+mod objectives;
+mod stages;
+
+use analysis::Accuracy;
+use crds::{LauncherReason, Outcome, Word as _, wording::one_line};
+use document::{LoadGenDocument, ReasonDocument, Renderer, ReportDocument, Section, answer::Answer};
+
+use super::{
+    accuracy, loadgen,
+    paint::{Paint, Style},
+    text,
+    text_table::{add_row, new_table, wrapped},
+};
+
+/// The width of the widest line. Only a table with many wide figures, or one long word, may need more.
+const WIDTH: usize = 100;
+/// How far the lines after the first of a sentence are indented.
+const INDENT: usize = 2;
+
+/// The figures of a run as text, with a line break at its end. With several stages, the table shows each stage and no pooled figure, because pooled
+/// figures of different loads describe no load.
+pub fn table(document: &ReportDocument, paint: Paint) -> String {
+    let parts: Vec<String> =
+        Section::of(document, Renderer::Terminal).flat_map(|section| parts(section, document, paint)).collect();
+    parts.join("\n\n") + "\n"
+}
+
+/// The parts of a section, with a blank line between them.
+fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<String> {
+    match section {
+        Section::Head => vec![answer(document, paint)],
+        Section::Objectives => vec![objectives::rows(document, paint)],
+        Section::LoadGen => document.loadgen.iter().map(loadgen_tests).collect(),
+        Section::Accuracy => document.accuracy.iter().map(scores).collect(),
+        Section::Stages => vec![stages::table(document, paint)],
+        Section::Figures => figures::parts(document, paint),
+        Section::Judgement => vec![judgement::lines(document, paint)],
+        // Shown within other sections, or only in `report.md`.
+        Section::Headline
+        | Section::Profiling
+        | Section::Classes
+        | Section::Steps
+        | Section::Interactivity
+        | Section::Cost
+        | Section::Sureness
+        | Section::Sessions
+        | Section::ManagedServer
+        | Section::Replicas
+        | Section::Server
+        | Section::Startups
+        | Section::Failures
+        | Section::Contamination
+        | Section::Identity
+        | Section::Repeat => Vec::new(),
+    }
+}
+
+/// The answer, the outcome, and further reasons. The rows of the objectives show why an objective is missed or undecided.
+fn answer(document: &ReportDocument, paint: Paint) -> String {
+    let outcome = document.outcome;
+    let answer = Answer::new(document).sentence;
+    let partial = if document.partial { ", partial" } else { "" };
+    let goals = text::goals(document).map_or_else(String::new, |it| {
+        let only = if it.are_few && outcome == Outcome::Passed { ", a valid measurement" } else { "" };
+        format!("{only}; {}", it.text)
+    });
+    let style = match outcome {
+        Outcome::Passed => Style::Green,
+        Outcome::Inconclusive | Outcome::Cancelled => Style::Yellow,
+        _ => Style::Red,
+    };
+    let rest = format!("{partial}: {}{goals}", one_line(&document.model));
+    let bold = indented(&answer, usize::MAX).lines().map(|it| paint.apply(Style::Bold, it)).collect::<Vec<_>>();
+    let mut lines = vec![bold.join("\n"), sentence(outcome.name(), style, &rest, paint)];
+    let of_objectives = [LauncherReason::SLOViolated, LauncherReason::SLOInconclusive];
+    let is_shown = |it: &ReasonDocument| {
+        it.message.is_empty()
+            || answer.contains(&one_line(&it.message))
+            || of_objectives.iter().any(|of| of.name() == it.reason)
+    };
+    lines.extend(document.reasons.iter().filter(|it| !is_shown(it)).map(|it| {
+        let (name, message) = (one_line(&it.reason), one_line(&it.message));
+        sentence(&name, style, &format!(": {message}"), paint)
+    }));
+    lines.join("\n")
+}
+
+/// A sentence that begins with a word in a style, wrapped.
+fn sentence(word: &str, style: Style, rest: &str, paint: Paint) -> String {
+    let text = indented(&format!("{word}{rest}"), usize::MAX);
+    match text.strip_prefix(word) {
+        Some(rest) => paint.apply(style, word) + rest,
+        None => text,
+    }
+}
+
+/// A text in lines that fit, all but the first indented. Text after `most` lines is left out.
+fn indented(text: &str, most: usize) -> String {
+    let mut lines = wrapped(text, WIDTH - INDENT);
+    if lines.len() > most {
+        // The shorter last line has room for the ellipsis.
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            last.push('\u{2026}');
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(INDENT)))
+}
+
+fn loadgen_tests(tests: &LoadGenDocument) -> String {
+    // One column per test: there are few tests, and many figures.
+    let tested: Vec<loadgen::TestRow> = loadgen::rows(tests).collect();
+    let header: Vec<&str> = std::iter::once("LoadGen").chain(tested.iter().map(|it| it.name.as_str())).collect();
+    let mut table = new_table(&header);
+    for (index, name) in loadgen::COLUMNS.iter().enumerate() {
+        add_row(&mut table, (*name).to_owned(), tested.iter().filter_map(|it| it.cells.get(index).cloned()));
+    }
+    let notes = loadgen::notes(tests).iter().map(|it| note(it)).collect::<String>();
+    table.painted(WIDTH, Paint::OFF) + &notes
+}
+
+fn scores(found: &Accuracy) -> String {
+    let mut table = new_table(&accuracy::COLUMNS);
+    for mut row in accuracy::rows(found) {
+        let name = row.remove(0);
+        add_row(&mut table, name, row);
+    }
+    let notes: String = accuracy::notes(found).iter().map(|it| note(it)).collect();
+    format!(
+        "{}\n\n{}{notes}",
+        indented(&one_line(&accuracy::headline(found)), usize::MAX),
+        table.painted(WIDTH, Paint::OFF)
+    )
+}
+
+/// A note below a table, on lines of its own.
+fn note(text: &str) -> String {
+    format!("\n{}", indented(&format!("note: {}", one_line(text)), usize::MAX))
+}
