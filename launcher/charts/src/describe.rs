@@ -22,8 +22,8 @@ pub(crate) fn describe(figure: &Figure) -> String {
         format!("{}: from {from} to {to}.", it.label)
     }));
     sentences.extend(figure.marks.iter().take(MOST).map(|it| match it.at {
-        MarkAt::X(at) => format!("{}: at {}.", it.label, x(at)),
-        MarkAt::Y(at) => format!("{}: at {}.", it.label, y(at)),
+        MarkAt::X(at) | MarkAt::Below(at) => format!("{}: at {}.", it.label, x(at)),
+        MarkAt::Y(at) | MarkAt::Limit(at) => format!("{}: at {}.", it.label, y(at)),
         MarkAt::Point(at_x, at_y) => format!("{}: at {}, {}.", it.label, x(at_x), y(at_y)),
     }));
     sentences.retain(|it| !it.is_empty());

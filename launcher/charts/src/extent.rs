@@ -23,7 +23,7 @@ pub(crate) fn of_x(figure: &Figure) -> Domain {
     }
     let marks = figure.marks.iter().filter_map(|it| match it.at {
         MarkAt::X(x) | MarkAt::Point(x, _) => Some(x),
-        MarkAt::Y(_) => None,
+        MarkAt::Y(_) | MarkAt::Limit(_) | MarkAt::Below(_) => None,
     });
     let points = figure.series.iter().any(|it| matches!(it.shape, Shape::Points { .. }));
     let domain = with_marks(&figure.x, values, marks);
@@ -48,8 +48,8 @@ pub(crate) fn of_y(figure: &Figure) -> Domain {
     }
     values.extend(stack::stacked(&figure.series).iter().flatten().map(|it| it.high));
     let marks = figure.marks.iter().filter_map(|it| match it.at {
-        MarkAt::Y(y) | MarkAt::Point(_, y) => Some(y),
-        MarkAt::X(_) => None,
+        MarkAt::Y(y) | MarkAt::Limit(y) | MarkAt::Point(_, y) => Some(y),
+        MarkAt::X(_) | MarkAt::Below(_) => None,
     });
     with_marks(&figure.y, values, marks)
 }

@@ -11,6 +11,8 @@ pub struct Figure {
     pub title: String,
     /// What the figure shows, from which data, over which window: a sentence or two.
     pub caption: String,
+    /// The main result in a few words, such as `100 to 1,649 tokens/s`; empty without one.
+    pub finding: String,
     pub x: Axis,
     pub y: Axis,
     /// In the order in which they are drawn and listed.
@@ -30,6 +32,8 @@ pub struct Axis {
     pub scale: Scale,
     /// Values that the axis always includes, whatever the data: 0 for a quantity, 0 and 1 for a share.
     pub includes: Vec<f64>,
+    /// The values with a label, such as the loads of the stages. Empty: round values.
+    pub labels: Vec<f64>,
 }
 
 /// How values become places on an axis.
@@ -53,7 +57,9 @@ pub struct Series {
 pub enum Tone {
     /// The first, second and so on of a list without order, such as stages or runs.
     Category(usize),
-    /// The median, or the figure itself.
+    /// The figure itself.
+    Main,
+    /// The median.
     Median,
     /// A 90th percentile.
     High,
@@ -65,6 +71,8 @@ pub enum Tone {
     Good,
     /// A failure.
     Bad,
+    /// Neither: a verdict that is open.
+    Doubt,
     /// Values that say nothing about the server: waiting of the client, cancelled requests.
     Quiet,
 }
@@ -102,7 +110,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     pub x: f64,
     pub y: f64,
@@ -110,6 +118,8 @@ pub struct Point {
     pub range: Option<(f64, f64)>,
     /// The name of the point, such as a stage.
     pub label: String,
+    /// What a page says when the point takes the focus, such as `8 users: 69.8 ms, met`. Empty: it takes none.
+    pub note: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -168,4 +178,8 @@ pub enum MarkAt {
     X(f64),
     Y(f64),
     Point(f64, f64),
+    /// A limit on the y axis.
+    Limit(f64),
+    /// Below the axis: a sign, such as `✓`.
+    Below(f64),
 }

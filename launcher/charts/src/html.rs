@@ -1,49 +1,66 @@
-//! A figure in a page: its caption, a legend of buttons, the drawing, and the data for the script.
+//! A figure in a page: its heading, a legend of buttons, the drawing, and the data for the script.
 
 use crate::{
-    figure::Figure,
+    figure::{Figure, Scale},
     json,
     svg::{
-        self, Layout, Size, Style, element_id,
+        self, Layout, Size, Style, axis_title, element_id,
         legend::{Legend, sample_svg},
         text::escape,
     },
 };
 
-/// A `<figure class="chart">` for a page with `assets::STYLE` and `assets::SCRIPT`. Without the script, the figure is complete, but does not react
-/// to pointer and keyboard. It contains no style attribute and no event handler, so that the policy of a page may forbid both. The id of the figure
-/// must be unique in the page.
+/// A `<figure class="chart">` for a page with `assets::STYLE` and `assets::SCRIPT`. The size is that of the frame; the figure takes the width of its
+/// place, and its texts keep their size. Without the script, the figure is complete, but does not react to the pointer. It contains no style attribute
+/// and no event handler, so that the policy of a page may forbid both. The id of the figure must be unique in the page.
 pub fn figure(figure: &Figure, size: Size) -> String {
     let legend = Legend::new(figure);
     let layout = Layout::new(figure, &legend, size, Style::Inline);
-    let id = element_id(&figure.id);
-    let entries: String = legend
-        .entries
-        .iter()
-        .enumerate()
-        .map(|(key, entry)| {
-            let (sample, name) = (sample_svg(entry), escape(&entry.name));
-            format!(
-                r#"<button type="button" aria-pressed="true" data-key="{key}">{sample}<span>{name}</span></button>"#
-            )
-        })
-        .collect();
-    let entries = if entries.is_empty() { entries } else { format!(r#"<div class="chart-legend">{entries}</div>"#) };
-    let (title, caption) = (escape(&figure.title), escape(&figure.caption));
-    let drawing = svg::drawn(figure, &legend, &layout);
-    let data = json::write(figure, &legend, &layout);
+    let class = if legend.is_at_lines() { "chart chart-named" } else { "chart" };
+    let title = titled(figure, &layout.y_ticks.unit);
+    let finding = match figure.finding.as_str() {
+        "" => String::new(),
+        finding => format!(r#"<p class="chart-finding">{}</p>"#, escape(finding)),
+    };
     format!(
         concat!(
-            r#"<figure class="chart" id="{id}"><figcaption><strong>{title}</strong> <span>{caption}</span></figcaption>"#,
-            r#"{entries}<div class="chart-view">{drawing}</div>"#,
-            r#"<div class="chart-tools"><button type="button" class="chart-copy" hidden>Copy data as CSV</button></div>"#,
+            r#"<figure class="{class}" id="{id}"><figcaption><strong id="{id}-title">{title}</strong>"#,
+            r#"<details class="info"><summary aria-label="About {title}">i</summary>"#,
+            r#"<div>{caption} <button type="button" class="chart-copy" hidden>Copy data as CSV</button></div></details></figcaption>"#,
+            r#"{finding}{entries}<div class="chart-view">{drawing}</div><p class="chart-x">{x}</p>"#,
             r#"<script type="application/json">{data}</script></figure>"#
         ),
-        id = id,
-        title = title,
-        caption = caption,
-        entries = entries,
-        drawing = drawing,
-        data = data
+        class = class,
+        id = element_id(&figure.id),
+        title = escape(&title),
+        caption = escape(&figure.caption),
+        finding = finding,
+        entries = entries(&legend),
+        drawing = svg::drawn(figure, &legend, &layout),
+        x = escape(&x_title(figure, &layout.x_ticks.unit)),
+        data = json::write(figure, &legend, &layout)
     )
+}
+
+/// The title with the unit of the values, unless it says the unit: `TTFT (ms)`, `Requests per second`.
+fn titled(figure: &Figure, unit: &str) -> String {
+    let title = &figure.title;
+    if unit.is_empty() || title.contains(" per ") { title.clone() } else { format!("{title} ({unit})") }
+}
+
+fn x_title(figure: &Figure, unit: &str) -> String {
+    let scale = if figure.x.scale == Scale::Log { ", log scale" } else { "" };
+    format!("{}{scale}", axis_title(&figure.x, unit))
+}
+
+/// A button for each name; none for a single one, and none where the names stand at the lines.
+fn entries(legend: &Legend) -> String {
+    if legend.entries.len() < 2 || legend.is_at_lines() {
+        return String::new();
+    }
+    let entries = legend.entries.iter().enumerate().map(|(key, entry)| {
+        let (sample, name) = (sample_svg(entry), escape(&entry.name));
+        format!(r#"<button type="button" aria-pressed="true" data-key="{key}">{sample}<span>{name}</span></button>"#)
+    });
+    format!(r#"<div class="chart-legend">{}</div>"#, entries.collect::<String>())
 }

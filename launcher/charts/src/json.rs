@@ -36,7 +36,10 @@ pub(crate) fn write(figure: &Figure, legend: &Legend, layout: &Layout) -> String
         _ => None,
     });
     let (id, marks) = (text(&element_id(&figure.id)), list(marks));
-    format!(r#"{{"id":{id},"columns":{columns},"x":{x},"y":{y},"series":{series},"shades":{shades},"marks":{marks}}}"#)
+    let width = Px(layout.width);
+    format!(
+        r#"{{"id":{id},"width":{width},"columns":{columns},"x":{x},"y":{y},"series":{series},"shades":{shades},"marks":{marks}}}"#
+    )
 }
 
 fn axis(axis: &Axis, domain: Domain, from: f64, to: f64) -> String {

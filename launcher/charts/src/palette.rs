@@ -21,12 +21,12 @@ pub struct Theme {
     pub axis: &'static str,
     pub grid: &'static str,
     pub categories: [&'static str; CATEGORIES],
-    pub median: &'static str,
-    pub high: &'static str,
-    pub highest: &'static str,
+    /// The figure itself, and its percentiles, which differ by their lines.
+    pub main: &'static str,
     pub plan: &'static str,
     pub good: &'static str,
     pub bad: &'static str,
+    pub doubt: &'static str,
     pub quiet: &'static str,
     /// From few to many.
     pub heat: [&'static str; HEAT_LEVELS],
@@ -34,35 +34,33 @@ pub struct Theme {
 
 pub const LIGHT: Theme = Theme {
     background: "#ffffff",
-    text: "#1f2328",
-    muted: "#57606a",
-    axis: "#8c959f",
-    grid: "#e6e9ec",
-    categories: ["#0156c2", "#c07000", "#00a788", "#9f437c", "#4a7dc5", "#725b18", "#192218", "#700566"],
-    median: "#0156c2",
-    high: "#c07000",
-    highest: "#700566",
-    plan: "#57606a",
-    good: "#00775c",
-    bad: "#c92a0b",
-    quiet: "#8c9196",
+    text: "#1a1d21",
+    muted: "#59626d",
+    axis: "#808a95",
+    grid: "#e8ebef",
+    categories: ["#0a58ca", "#a8480a", "#00a788", "#863394", "#8f7fcc", "#8e1549", "#192218", "#580044"],
+    main: "#0a58ca",
+    plan: "#59626d",
+    good: "#177245",
+    bad: "#b8232a",
+    doubt: "#815300",
+    quiet: "#808a95",
     heat: ["#d6e6f4", "#abcfe6", "#6aaed6", "#3787c0", "#1b69af", "#0d4a8c", "#08264f"],
 };
 
 pub const DARK: Theme = Theme {
-    background: "#15181c",
-    text: "#e6edf3",
-    muted: "#9da7b1",
-    axis: "#6e7681",
-    grid: "#2a2f36",
-    categories: ["#4687ff", "#ff6d1e", "#31e3a2", "#c278a6", "#bdf5ee", "#f4bc2b", "#ccc1fb", "#be3370"],
-    median: "#4687ff",
-    high: "#f4bc2b",
-    highest: "#ccc1fb",
-    plan: "#c9d1d9",
-    good: "#2bc08a",
-    bad: "#f5553b",
-    quiet: "#7d8590",
+    background: "#0f1216",
+    text: "#e8ebee",
+    muted: "#9ea8b3",
+    axis: "#6f7a86",
+    grid: "#232a32",
+    categories: ["#7ab5ff", "#ffa35c", "#37f6a1", "#c278a6", "#bdf5ee", "#f5684d", "#cbc7e5", "#be3370"],
+    main: "#7ab5ff",
+    plan: "#9ea8b3",
+    good: "#5bc98a",
+    bad: "#ff8f86",
+    doubt: "#e6b450",
+    quiet: "#6f7a86",
     heat: ["#16304d", "#1c4a7a", "#2468a8", "#3b8acd", "#67aee3", "#a3d2f3", "#e3f4ff"],
 };
 
@@ -70,12 +68,11 @@ impl Theme {
     pub fn tone(&self, tone: Tone) -> &'static str {
         match tone {
             Tone::Category(index) => self.categories[index % CATEGORIES],
-            Tone::Median => self.median,
-            Tone::High => self.high,
-            Tone::Highest => self.highest,
+            Tone::Main | Tone::Median | Tone::High | Tone::Highest => self.main,
             Tone::Plan => self.plan,
             Tone::Good => self.good,
             Tone::Bad => self.bad,
+            Tone::Doubt => self.doubt,
             Tone::Quiet => self.quiet,
         }
     }
@@ -88,12 +85,11 @@ impl Theme {
             ("muted", self.muted),
             ("axis", self.axis),
             ("grid", self.grid),
-            ("median", self.median),
-            ("high", self.high),
-            ("highest", self.highest),
+            ("main", self.main),
             ("plan", self.plan),
             ("good", self.good),
             ("bad", self.bad),
+            ("doubt", self.doubt),
             ("quiet", self.quiet),
         ];
         let plain = plain.iter().map(|(name, colour)| (format!("--chart-{name}"), *colour));
@@ -109,12 +105,11 @@ impl Theme {
 pub(crate) fn variable(tone: Tone) -> String {
     match tone {
         Tone::Category(index) => format!("--chart-{}", index % CATEGORIES),
-        Tone::Median => "--chart-median".to_owned(),
-        Tone::High => "--chart-high".to_owned(),
-        Tone::Highest => "--chart-highest".to_owned(),
+        Tone::Main | Tone::Median | Tone::High | Tone::Highest => "--chart-main".to_owned(),
         Tone::Plan => "--chart-plan".to_owned(),
         Tone::Good => "--chart-good".to_owned(),
         Tone::Bad => "--chart-bad".to_owned(),
+        Tone::Doubt => "--chart-doubt".to_owned(),
         Tone::Quiet => "--chart-quiet".to_owned(),
     }
 }
@@ -125,10 +120,19 @@ pub(crate) fn dashes(tone: Tone) -> &'static str {
     match tone {
         // The ninth category has the colour of the first and the dashes of the second.
         Tone::Category(index) => OF_CATEGORIES[(index % CATEGORIES + index / CATEGORIES) % CATEGORIES],
-        Tone::Median | Tone::Good => "",
-        Tone::High | Tone::Bad => "8 3",
+        Tone::Main | Tone::Median | Tone::High | Tone::Good | Tone::Doubt => "",
+        Tone::Bad => "8 3",
         Tone::Highest | Tone::Quiet => "2 3",
         Tone::Plan => "4 4",
+    }
+}
+
+/// The width of a line of this tone: a median is thin, and a 90th percentile thick.
+pub(crate) fn width(tone: Tone) -> f64 {
+    match tone {
+        Tone::Median => 1.25,
+        Tone::Highest | Tone::Plan => 1.5,
+        _ => 2.0,
     }
 }
 
@@ -147,10 +151,8 @@ pub(crate) fn marker(tone: Tone) -> Marker {
         [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Cross];
     match tone {
         Tone::Category(index) => OF_CATEGORIES[index % OF_CATEGORIES.len()],
-        Tone::Median | Tone::Good | Tone::Quiet => Marker::Circle,
-        Tone::High => Marker::Square,
-        Tone::Highest => Marker::Triangle,
-        Tone::Plan => Marker::Diamond,
+        Tone::Main | Tone::Median | Tone::High | Tone::Highest | Tone::Good | Tone::Quiet => Marker::Circle,
+        Tone::Plan | Tone::Doubt => Marker::Diamond,
         Tone::Bad => Marker::Cross,
     }
 }

@@ -93,7 +93,21 @@ fn number(value: f64, step: f64) -> String {
         return format!("{value:.3e}").replace(".000e", "e");
     }
     let decimals = decimals.max(0.0) as usize;
-    without_zeros(&format!("{value:.decimals$}")).to_owned()
+    separated(without_zeros(&format!("{value:.decimals$}")))
+}
+
+/// Commas between groups of three digits of a number.
+fn separated(number: &str) -> String {
+    let digits = number.find('.').unwrap_or(number.len());
+    let first = usize::from(number.starts_with('-'));
+    let mut out = String::with_capacity(number.len() + 2);
+    for (place, it) in number.char_indices() {
+        if place > first && place < digits && (digits - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(it);
+    }
+    out
 }
 
 /// Leading digits of the values that get labels, from few to many.

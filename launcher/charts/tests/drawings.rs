@@ -37,7 +37,7 @@ fn a_figure_in_a_page_is_written_as_before() {
 
 #[test]
 fn a_drawing_has_a_title_and_a_description_in_words() {
-    let drawing = svg::draw(&crate::samples::lines(), Size::default(), Style::Inline);
+    let drawing = svg::draw(&crate::samples::lines(), Size::default(), Style::Standalone);
     assert!(drawing.contains(r#"role="img" aria-labelledby="ttft-over-time-title""#), "{drawing}");
     assert!(drawing.contains(r#"<title id="ttft-over-time-title">TTFT over time</title>"#), "{drawing}");
     assert!(drawing.contains("p50: 58 values from"), "{drawing}");
@@ -74,7 +74,7 @@ fn a_mark_far_beyond_the_data_does_not_flatten_them() {
     figure.marks[0].at = charts::MarkAt::Y(60_000.0);
     let drawing = svg::draw(&figure, Size::default(), Style::Standalone);
     assert!(drawing.contains("objective p99 ≤ 800 ms: 60 s ↑"), "{drawing}");
-    assert!(drawing.contains(">2000</text>"), "the axis still fits the data: {drawing}");
+    assert!(drawing.contains(">2,000</text>"), "the axis still fits the data: {drawing}");
 }
 
 #[test]
@@ -117,4 +117,64 @@ fn a_value_between_two_gaps_is_a_dot() {
     let dots =
         drawing.split(r#"stroke-width="5" stroke-linecap="round""#).next().and_then(|it| it.rsplit("d=\"").next());
     assert_eq!(dots.map(|it| it.matches('M').count()), Some(3), "{drawing}");
+}
+
+#[test]
+fn a_drawing_in_a_page_is_as_wide_as_its_place_and_its_texts_keep_their_size() {
+    for figure in crate::samples::all() {
+        let drawing = svg::draw(&figure, Size { width: 300.0, height: 110.0 }, Style::Inline);
+        assert!(drawing.starts_with(r#"<svg width="100%" height=""#), "{}: {drawing}", figure.id);
+        for text in drawing.split("<text ").skip(1) {
+            let x = text.split('"').nth(1).unwrap_or_default();
+            assert!(x.ends_with('%'), "{}: {text}", figure.id);
+        }
+        // Only lines and areas are stretched.
+        for stretched in drawing.split(r#"preserveAspectRatio="none">"#).skip(1) {
+            assert!(stretched.starts_with("<path "), "{}: {stretched}", figure.id);
+        }
+    }
+}
+
+#[test]
+fn the_percentiles_of_one_measurement_have_one_colour_and_their_names_at_their_ends() {
+    let page = html::figure(&crate::samples::lines(), Size { width: 300.0, height: 110.0 });
+    assert!(!page.contains("chart-legend"), "{page}");
+    for name in ["p50", "p90", "p99"] {
+        assert!(page.contains(&format!(">{name}</text>")), "{name}: {page}");
+    }
+    let width = |line: &str| page.contains(&format!(r#"stroke="var(--chart-main)" stroke-width="{line}""#));
+    assert!(width("1.25") && width("2") && width("1.5"), "{page}");
+}
+
+#[test]
+fn a_point_with_a_note_takes_the_focus_and_says_it() {
+    let mut figure = crate::samples::points();
+    if let Shape::Points { points, .. } = &mut figure.series[0].shape {
+        points[0].note = "1 user: 82 tok/s <met>".into();
+    }
+    let page = html::figure(&figure, Size::default());
+    let point = r#"<g class="chart-point" tabindex="0" role="img" aria-label="1 user: 82 tok/s &lt;met&gt;">"#;
+    assert_eq!(page.matches(point).count(), 1, "{page}");
+    assert!(!svg::draw(&figure, Size::default(), Style::Standalone).contains("chart-point"));
+}
+
+#[test]
+fn a_load_has_a_label_at_each_of_its_values() {
+    let mut figure = crate::samples::points();
+    figure.x = charts::Axis { scale: Scale::Log, includes: Vec::new(), labels: vec![1.0, 8.0, 64.0], ..figure.x };
+    figure.series.truncate(1);
+    if let Shape::Points { points, .. } = &mut figure.series[0].shape {
+        points.truncate(3);
+        points.iter_mut().zip([1.0, 8.0, 64.0]).for_each(|(point, x)| point.x = x);
+    }
+    figure.marks = vec![charts::Mark { at: charts::MarkAt::Below(8.0), label: "✓".into() }];
+    let page = html::figure(&figure, Size::default());
+    // Equal factors are equally far apart.
+    let at = |label: &str| -> f64 {
+        let text =
+            page.split("<text ").find(|it| it.contains(&format!(">{label}</text>"))).expect("the label is drawn");
+        text.split('"').nth(1).and_then(|it| it.trim_end_matches('%').parse().ok()).expect("a share of the width")
+    };
+    assert!((at("8") - at("1") - (at("64") - at("8"))).abs() < 0.2, "{page}");
+    assert!(page.contains(", log scale</p>") && page.contains(">✓</text>"), "{page}");
 }

@@ -87,15 +87,14 @@ fn check_apart(colours: &[&str], least: f64) {
 fn colours_of_one_figure_are_told_apart_with_each_vision() {
     for theme in [LIGHT, DARK] {
         check_apart(&theme.categories, 0.08);
-        check_apart(&[theme.median, theme.high, theme.highest], 0.12);
-        check_apart(&[theme.good, theme.bad, theme.quiet], 0.09);
-        check_apart(&[theme.median, theme.high, theme.quiet, theme.bad], 0.07);
+        check_apart(&[theme.main, theme.categories[1], theme.quiet], 0.09);
+        check_apart(&[theme.main, theme.quiet, theme.bad], 0.07);
     }
 }
 
 #[test]
 fn lines_are_seen_and_texts_are_read_on_the_background() {
-    let tones = [Tone::Median, Tone::High, Tone::Highest, Tone::Plan, Tone::Good, Tone::Bad, Tone::Quiet];
+    let tones = [Tone::Main, Tone::Plan, Tone::Good, Tone::Bad, Tone::Doubt, Tone::Quiet];
     for theme in [LIGHT, DARK] {
         for tone in tones.into_iter().chain((0..8).map(Tone::Category)) {
             let found = contrast(theme.tone(tone), theme.background);

@@ -21,7 +21,7 @@ fn any_shape() -> impl Strategy<Value = Shape> {
     let place = || (any_value(), proptest::option::of(any_value())).prop_map(|(x, y)| Place { x, y });
     let interval = (any_value(), any_value(), any_value()).prop_map(|(x, low, high)| Interval { x, low, high });
     let point = (any_value(), any_value(), proptest::option::of((any_value(), any_value())))
-        .prop_map(|(x, y, range)| Point { x, y, range, label: "a point".into() });
+        .prop_map(|(x, y, range)| Point { x, y, range, label: "a point".into(), note: String::new() });
     let bar = (any_value(), any_value(), any_value()).prop_map(|(from, to, value)| Bar { from, to, value });
     let heat = (vec(any_value(), 0..6), vec(any_value(), 0..6), vec(vec(any::<u64>(), 0..6), 0..6))
         .prop_map(|(x_edges, y_edges, counts)| Heat { x_edges, y_edges, counts });
@@ -54,6 +54,7 @@ fn any_axis() -> impl Strategy<Value = Axis> {
         unit: unit.into(),
         scale,
         includes,
+        labels: Vec::new(),
     })
 }
 
@@ -79,6 +80,7 @@ fn any_figure() -> impl Strategy<Value = Figure> {
             id: "figure".into(),
             title: "A figure".into(),
             caption: "Of any values.".into(),
+            finding: String::new(),
             x,
             y,
             series,

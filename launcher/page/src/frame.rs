@@ -18,26 +18,33 @@ pub(crate) struct Frame<'a, V> {
 
 const FRAME: &str = include_str!("frame.html");
 const TABLE: &str = include_str!("table.html");
+const FOLD: &str = include_str!("fold.html");
 const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
 /// The text of a page. Every value is escaped except style, script and figures.
 pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageError> {
     let mut tera = Tera::default();
     tera.autoescape_on(vec![".html"]);
-    tera.add_raw_templates([("frame.html", FRAME), ("table.html", TABLE), ("page.html", frame.template)])?;
+    tera.add_raw_templates([
+        ("frame.html", FRAME),
+        ("table.html", TABLE),
+        ("fold.html", FOLD),
+        ("page.html", frame.template),
+    ])?;
     let style = format!("{}{STYLE}", charts::assets::STYLE);
-    let script = charts::assets::SCRIPT;
-    let policy = report::policy(&style, script);
+    let script = format!("{}{SCRIPT}", charts::assets::SCRIPT);
+    let policy = report::policy(&style, &script);
     let mut context = Context::new();
     context.insert("title", frame.title);
     context.insert("policy", &policy);
     context.insert("style", &style);
-    context.insert("script", script);
+    context.insert("script", &script);
     context.insert("view", frame.view);
     Ok(tera.render("page.html", &context)?)
 }
 
-/// A figure as markup. It escapes its texts itself.
-pub(crate) fn figure(figure: &Figure) -> String {
-    charts::html::figure(figure, Size::default())
+/// A figure as markup, with a frame of this size. It escapes its texts itself.
+pub(crate) fn figure(figure: &Figure, size: Size) -> String {
+    charts::html::figure(figure, size)
 }

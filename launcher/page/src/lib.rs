@@ -9,6 +9,8 @@ pub mod run;
 pub mod startup;
 mod table;
 mod text;
+mod validity;
+mod verdict;
 
 /// The page of a document cannot be made.
 #[derive(Debug, thiserror::Error)]

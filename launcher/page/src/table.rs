@@ -22,7 +22,13 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Vec<String>>,
+    /// The heads above those of the columns; empty: none.
+    groups: Vec<Group>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// The row to find first.
+    marked: Option<usize>,
+    /// The level of its heading.
+    level: u8,
     /// Lines below it.
     lines: Vec<Line>,
     /// Sentences below the lines.
@@ -43,6 +49,35 @@ pub(crate) struct Line {
     pub(crate) quote: Vec<String>,
 }
 
+/// The text of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// Below it, such as an interval.
+    pub(crate) small: String,
+    /// `good`, `bad` or `doubt` for a verdict, otherwise empty.
+    pub(crate) tone: &'static str,
+}
+
+impl Cell {
+    fn cut(self) -> Cell {
+        Cell { text: cut(&self.text), small: cut(&self.small), ..self }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell { text, ..Cell::default() }
+    }
+}
+
+/// The head of neighbouring columns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Group {
+    name: String,
+    columns: usize,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Column {
     name: String,
@@ -57,7 +92,10 @@ impl Table {
             title: title.to_owned(),
             caption: caption.into(),
             columns: Vec::new(),
+            groups: Vec::new(),
             rows: Vec::new(),
+            marked: None,
+            level: 3,
             lines: Vec::new(),
             remarks: Vec::new(),
         }
@@ -85,12 +123,35 @@ impl Table {
         self.numbers(figures.into_iter().map(heading))
     }
 
+    /// Columns of numbers below a common head.
+    pub(crate) fn group(mut self, name: &str, names: impl IntoIterator<Item = impl Into<String>>) -> Table {
+        let before = self.columns.len();
+        let grouped: usize = self.groups.iter().map(|it| it.columns).sum();
+        if before > grouped {
+            self.groups.push(Group { name: String::new(), columns: before - grouped });
+        }
+        self = self.numbers(names);
+        self.groups.push(Group { name: name.to_owned(), columns: self.columns.len() - before });
+        self
+    }
+
+    /// The table is a section of the page.
+    pub(crate) fn section(self) -> Table {
+        Table { level: 2, ..self }
+    }
+
+    /// Marks a row.
+    pub(crate) fn marked(mut self, row: Option<usize>) -> Table {
+        self.marked = row;
+        self
+    }
+
     /// The first [`MAX_ROWS`] rows, with one cell per column.
-    pub(crate) fn rows(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    pub(crate) fn rows<C: Into<Cell>>(mut self, rows: impl IntoIterator<Item = Vec<C>>) -> Table {
         let mut left_out = 0_usize;
         for row in rows {
             if self.rows.len() < MAX_ROWS {
-                self.rows.push(row.into_iter().map(|it| cut(&it)).collect());
+                self.rows.push(row.into_iter().map(|it| it.into().cut()).collect());
             } else {
                 left_out += 1;
             }

@@ -1,7 +1,7 @@
 // Figures answer to pointer and keyboard. They are complete without it. Texts are textContent alone.
 (() => {
 "use strict";
-const NEAR = 24; // Pixels of the drawing: a value farther away is not shown.
+const NEAR = 24; // A value farther away is not shown. Across, the unit is that of the drawing: it is as wide as `data.width`.
 const TIMES = [[10800, 3600, "h"], [600, 60, "min"], [1, 1, "s"], [1e-3, 1e-3, "ms"], [1e-6, 1e-6, "µs"], [0, 1e-9, "ns"]];
 const LARGE = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [0, ""]];
 const isNumber = (it) => typeof it === "number";
@@ -115,9 +115,9 @@ const start = (figure) => {
 	expand(data.series);
 
 	// A title would be a second tooltip.
-	set(svg, { tabindex: 0, "aria-label": svg.querySelector("title").textContent });
-	svg.removeAttribute("aria-labelledby");
+	set(svg, { tabindex: 0 });
 	svg.querySelectorAll("title").forEach((it) => it.remove());
+	view.classList.add("live");
 
 	const cursor = add(svg, "g");
 	const tip = add(view, "div");
@@ -136,7 +136,8 @@ const start = (figure) => {
 		add(row, "b", text);
 	};
 
-	const scale = () => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+	const scale = () => svg.getBoundingClientRect().width / data.width;
+	const percent = (it) => (it / data.width) * 100 + "%";
 	const at = { x: (x.from + x.to) / 2, y: (y.from + y.to) / 2 };
 	const show = () => {
 		const found = visible().map((series) => [series, reading(data, series, at)]).filter((it) => it[1]);
@@ -149,7 +150,7 @@ const start = (figure) => {
 		cursor.replaceChildren();
 		tip.replaceChildren();
 		if (found.some(([series]) => series.shape !== "points")) {
-			set(add(cursor, "path"), { class: "chart-rule", d: `M${middle} ${y.to}V${y.from}` });
+			set(add(cursor, "line"), { class: "chart-rule", x1: percent(middle), x2: percent(middle), y1: y.to, y2: y.from });
 			const names = data.shades.filter(([from, to]) => from <= value && value <= to).map((it) => it[2]);
 			names.push(...data.marks.filter(([mark]) => Math.abs(place(x, mark) - middle) < 6).map((it) => it[1]));
 			line([x.label, ...names].filter(Boolean).join(" · "), written(value, x.unit));
@@ -162,21 +163,22 @@ const start = (figure) => {
 			line(it.name || series.name, text, /heat|requests/.test(series.shape) ? "" : series.colour);
 			it.more?.forEach((it) => line(...it));
 			if (!isNumber(it.y)) continue;
-			set(add(cursor, "circle"), { cx: it.x, cy: it.y, r: 4, fill: series.colour, class: "chart-dot" });
+			set(add(cursor, "circle"), { cx: percent(it.x), cy: it.y, r: 4, fill: series.colour, class: "chart-dot" });
 		}
 		cursor.setAttribute("display", "inline");
 		tip.hidden = false;
-		const left = middle * scale();
+		const [inner, outer] = [svg.getBoundingClientRect(), view.getBoundingClientRect()];
+		const left = middle * scale() + inner.left - outer.left;
 		const beside = left > view.clientWidth / 2 ? left - tip.offsetWidth - 12 : left + 12;
 		const within = (it, most) => Math.max(0, Math.min(it, most)) + "px";
 		tip.style.left = within(beside, view.clientWidth - tip.offsetWidth);
-		tip.style.top = within(at.y * scale() - tip.offsetHeight / 2, view.clientHeight - tip.offsetHeight);
+		tip.style.top = within(at.y + inner.top - outer.top - tip.offsetHeight / 2, view.clientHeight - tip.offsetHeight);
 	};
 
 	on(svg, "pointermove", (event) => {
 		const box = svg.getBoundingClientRect();
 		at.x = (event.clientX - box.left) / scale();
-		at.y = (event.clientY - box.top) / scale();
+		at.y = event.clientY - box.top;
 		if (at.x > x.from - 6 && at.x < x.to + 6 && at.y > y.to - 6 && at.y < y.from + 6) show();
 		else hide();
 	});

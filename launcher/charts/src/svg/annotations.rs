@@ -10,7 +10,7 @@ use super::{
     text,
 };
 use crate::{
-    figure::{Figure, MarkAt},
+    figure::{Figure, MarkAt, Tone},
     units,
 };
 
@@ -28,17 +28,13 @@ pub(crate) fn shades(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout:
         }
         let colour = paint.tone(shade.tone);
         canvas.put(format_args!(
-            r#"<rect x="{}" y="{}" width="{}" height="{}" fill="{colour}" fill-opacity="0.08"><title>{}</title></rect>"#,
-            super::Px(from),
+            r#"<rect x="{}" y="{}" width="{}" height="{}" fill="{colour}" fill-opacity="0.12"><title>{}</title></rect>"#,
+            canvas.across(from),
             super::Px(frame.top),
-            super::Px(to - from),
+            canvas.across(to - from),
             super::Px(frame.bottom - frame.top),
             text::escape(&shade.label)
         ));
-        let edge = r#" stroke-width="1" stroke-opacity="0.35""#;
-        for x in [from, to] {
-            canvas.line((x, frame.top), (x, frame.bottom), &colour, edge);
-        }
     }
     let font = Font { size: SMALL, paint: paint.muted(), bold: false, halo: None };
     for label in layout.strip.labels.iter().filter(|it| it.mark.is_none()) {
@@ -55,7 +51,11 @@ pub(crate) fn marks(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: 
                 x_mark(canvas, paint, layout, x, label);
             }
             MarkAt::X(x) => beyond(canvas, paint, figure, layout, (&mark.label, x, true), taken),
-            MarkAt::Y(y) => y_mark(canvas, paint, figure, layout, (&mark.label, y), taken),
+            MarkAt::Y(y) => y_mark(canvas, paint.text(), paint, figure, layout, (&mark.label, y), taken),
+            MarkAt::Limit(y) => {
+                y_mark(canvas, &paint.tone(Tone::Bad), paint, figure, layout, (&mark.label, y), taken);
+            }
+            MarkAt::Below(x) => sign(canvas, paint, layout, &mark.label, x),
             MarkAt::Point(x, y) => point(canvas, paint, layout, (&mark.label, x, y), taken),
         }
     }
@@ -74,8 +74,26 @@ fn x_mark(canvas: &mut Canvas, paint: Paint, layout: &Layout, x: f64, label: Opt
     }
 }
 
+/// A sign below the labels of the x axis, in the colour of its verdict.
+fn sign(canvas: &mut Canvas, paint: Paint, layout: &Layout, label: &str, x: f64) {
+    let tone = match label {
+        "✓" => Tone::Good,
+        "✗" => Tone::Bad,
+        _ => Tone::Doubt,
+    };
+    let Some(x) = layout.frame.x(x) else { return };
+    let colour = paint.tone(tone);
+    let font = Font { size: SIGN, paint: &colour, bold: true, halo: None };
+    canvas.text(x, layout.frame.bottom + SIGNS_BELOW, Anchor::Middle, &font, label);
+}
+
+/// The font size of a sign, and the distance of its base line from the axis.
+const SIGN: f64 = 13.0;
+const SIGNS_BELOW: f64 = 34.0;
+
 fn y_mark(
     canvas: &mut Canvas,
+    line: &str,
     paint: Paint,
     figure: &Figure,
     layout: &Layout,
@@ -88,16 +106,16 @@ fn y_mark(
         return beyond(canvas, paint, figure, layout, (label, value, false), taken);
     }
     let Some(y) = frame.y(value) else { return };
-    canvas.line((frame.left, y), (frame.right, y), paint.text(), LINE_LOOK);
+    canvas.line((frame.left, y), (frame.right, y), line, LINE_LOOK);
     let (right, left) = (frame.right - 4.0, frame.left + 4.0);
     let (above, below) = (y - 5.0, y + 13.0);
-    let mut places = vec![(right, above, Anchor::End), (left, above, Anchor::Start)];
+    let mut places = vec![(left, above, Anchor::Start), (right, above, Anchor::End)];
     places.extend([(right, below, Anchor::End), (left, below, Anchor::Start)]);
     let between = [0.75, 0.5, 0.25].map(|share| left + (right - left) * share);
     places.extend(between.iter().flat_map(|x| [(*x, above, Anchor::Middle), (*x, below, Anchor::Middle)]));
     // An objective without a name is meaningless: if there is no room, the name is placed over the data.
-    if !in_front(canvas, paint, layout, label, &places, taken) {
-        in_front(canvas, paint, layout, label, &places[..1], &mut Taken::default());
+    if !in_front(canvas, paint, line, layout, label, &places, taken) {
+        in_front(canvas, paint, line, layout, label, &places[..1], &mut Taken::default());
     }
 }
 
@@ -133,7 +151,7 @@ fn beyond(
         let low = !on_x && !above;
         (x, if low { frame.bottom - offset + 7.0 } else { frame.top + offset }, anchor)
     });
-    in_front(canvas, paint, layout, &text, &lines.collect::<Vec<_>>(), taken);
+    in_front(canvas, paint, paint.text(), layout, &text, &lines.collect::<Vec<_>>(), taken);
 }
 
 const RING: f64 = 7.0;
@@ -159,7 +177,7 @@ fn point(canvas: &mut Canvas, paint: Paint, layout: &Layout, (label, x, y): (&st
     let (Some(x), Some(y)) = (frame.x(x), frame.y(y)) else { return };
     canvas.put(format_args!(
         r#"<circle cx="{}" cy="{}" r="{RING}" fill="none" stroke="{}" stroke-width="1.6"/>"#,
-        super::Px(x),
+        canvas.across(x),
         super::Px(y),
         paint.text()
     ));
@@ -171,13 +189,14 @@ fn point(canvas: &mut Canvas, paint: Paint, layout: &Layout, (label, x, y): (&st
         (x, y - 13.0, Anchor::Middle),
         (x, y + 22.0, Anchor::Middle),
     ];
-    in_front(canvas, paint, layout, label, &places, taken);
+    in_front(canvas, paint, paint.text(), layout, label, &places, taken);
 }
 
 /// Writes a text at the first free place. Returns whether there is one.
 fn in_front(
     canvas: &mut Canvas,
     paint: Paint,
+    colour: &str,
     layout: &Layout,
     label: &str,
     places: &[(f64, f64, Anchor)],
@@ -187,7 +206,7 @@ fn in_front(
     let text = text::fitted(label, SMALL, (frame.right - frame.left) * 0.6);
     let Some(found) = taken.first_free(bounds(layout), &boxes(&text, SMALL, places)) else { return false };
     let (x, y, anchor) = places[found];
-    let font = Font { size: SMALL, paint: paint.text(), bold: false, halo: Some(paint.background()) };
+    let font = Font { size: SMALL, paint: colour, bold: false, halo: Some(paint.background()) };
     canvas.text(x, y, anchor, &font, &text);
     true
 }

@@ -26,13 +26,15 @@ pub(crate) fn grid(canvas: &mut Canvas, paint: Paint, layout: &Layout) {
         major.go(frame.left, y);
         major.horizontal(frame.right);
     }
-    for x in layout.x_ticks.labels.iter().filter_map(|it| frame.x(it.0)) {
+    // In a page, marks of stages divide the time, and loads have their labels.
+    let across = layout.x_ticks.labels.iter().filter(|_| !canvas.is_in_page());
+    for x in across.filter_map(|it| frame.x(it.0)) {
         major.go(x, frame.top);
         major.vertical(frame.bottom);
     }
     for (path, rest) in [(minor, r#" stroke-width="1" stroke-opacity="0.5""#), (major, r#" stroke-width="1""#)] {
         if !path.is_empty() {
-            canvas.put(format_args!(r#"<path d="{}" fill="none" stroke="{}"{rest}/>"#, path.d, paint.grid()));
+            canvas.path(&path.d, format_args!(r#"fill="none" stroke="{}"{rest}"#, paint.grid()));
         }
     }
 }
@@ -59,10 +61,18 @@ pub(crate) fn axes(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: &
         }
     }
     if !ticks.is_empty() {
-        canvas.put(format_args!(r#"<path d="{}" fill="none" stroke="{}"/>"#, ticks.d, paint.axis()));
+        canvas.path(&ticks.d, format_args!(r#"fill="none" stroke="{}""#, paint.axis()));
+    }
+    let key = heat::key(figure);
+    if let Some(key) = &key {
+        let font = Font { size: SMALL, paint: paint.muted(), bold: false, halo: None };
+        heat::draw_key(canvas, paint, &font, (layout.width - layout.pad - key.width, layout.y_title), key);
+    }
+    // The page has the titles beside the drawing.
+    if canvas.is_in_page() {
+        return;
     }
     let font = Font { size: TEXT, paint: paint.text(), bold: false, halo: None };
-    let key = heat::key(figure);
     let room = layout.width - 2.0 * layout.pad;
     let room_of_y = key.as_ref().map_or(room, |it| room - it.width - 12.0);
     let y_title = match frame.y {
@@ -72,13 +82,10 @@ pub(crate) fn axes(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: &
     canvas.text(layout.pad, layout.y_title, Anchor::Start, &font, &text::fitted(&y_title, TEXT, room_of_y));
     let x_title = text::fitted(&title(&figure.x, &layout.x_ticks.unit), TEXT, room);
     canvas.text(frame.right, layout.x_title, Anchor::End, &font, &x_title);
-    if let Some(key) = key {
-        let font = Font { size: SMALL, paint: paint.muted(), bold: false, halo: None };
-        heat::draw_key(canvas, paint, &font, (layout.width - layout.pad - key.width, layout.y_title), &key);
-    }
 }
 
-fn title(axis: &Axis, unit: &str) -> String {
+/// The label of an axis with its unit.
+pub(crate) fn title(axis: &Axis, unit: &str) -> String {
     match (axis.label.as_str(), unit) {
         (label, "") => label.to_owned(),
         ("", unit) => unit.to_owned(),

@@ -8,6 +8,8 @@ use super::text::escape;
 #[derive(Debug, Default)]
 pub(crate) struct Canvas {
     out: String,
+    /// Width and height of a drawing in a page. Places across are then in percent, so that texts keep their size at any width.
+    page: Option<(f64, f64)>,
 }
 
 /// The alignment of a text relative to its point.
@@ -29,6 +31,23 @@ pub(crate) struct Font<'a> {
 }
 
 impl Canvas {
+    /// A canvas for a drawing that fills the width of its place in a page.
+    pub fn in_page(width: f64, height: f64) -> Canvas {
+        Canvas { out: String::new(), page: Some((width, height)) }
+    }
+
+    pub fn is_in_page(&self) -> bool {
+        self.page.is_some()
+    }
+
+    /// A place or a length across, as the value of an attribute.
+    pub fn across(&self, x: f64) -> Across {
+        match self.page {
+            Some((width, _)) => Across::Percent(x / width * 100.0),
+            None => Across::Px(x),
+        }
+    }
+
     /// Writes markup unchanged. Format numbers with `Px`, and texts with `escape`.
     pub fn put(&mut self, markup: fmt::Arguments<'_>) {
         // Writing to a `String` cannot fail.
@@ -45,7 +64,7 @@ impl Canvas {
             Anchor::End => r#" text-anchor="end""#,
         };
         let weight = if font.bold { r#" font-weight="600""# } else { "" };
-        let (x, y, size, paint) = (Px(x), Px(y), Px(font.size), font.paint);
+        let (x, y, size, paint) = (self.across(x), Px(y), Px(font.size), font.paint);
         self.put(format_args!(r#"<text x="{x}" y="{y}" font-size="{size}" fill="{paint}"{anchor}{weight}"#));
         if let Some(halo) = font.halo {
             self.put(format_args!(r#" stroke="{halo}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#));
@@ -55,11 +74,39 @@ impl Canvas {
 
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), paint: &str, rest: &str) {
         let (x1, y1, x2, y2) = (Px(from.0), Px(from.1), Px(to.0), Px(to.1));
-        self.put(format_args!(r#"<path d="M{x1} {y1}L{x2} {y2}" fill="none" stroke="{paint}"{rest}/>"#));
+        self.path(&format!("M{x1} {y1}L{x2} {y2}"), format_args!(r#"fill="none" stroke="{paint}"{rest}"#));
+    }
+
+    /// A path with these attributes. In a page, it is stretched to the width of the drawing; its strokes keep their width by the style of the page.
+    pub fn path(&mut self, d: &str, attributes: fmt::Arguments<'_>) {
+        match self.page {
+            None => self.put(format_args!(r#"<path d="{d}" {attributes}/>"#)),
+            Some((width, height)) => self.put(format_args!(
+                r#"<svg viewBox="0 0 {} {}" preserveAspectRatio="none"><path d="{d}" {attributes}/></svg>"#,
+                Px(width),
+                Px(height)
+            )),
+        }
     }
 
     pub fn finish(self) -> String {
         self.out
+    }
+}
+
+/// A place or a length across.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Across {
+    Px(f64),
+    Percent(f64),
+}
+
+impl fmt::Display for Across {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Across::Px(it) => Px(*it).fmt(to),
+            Across::Percent(it) => write!(to, "{}%", Px(*it)),
+        }
     }
 }
 

@@ -4,14 +4,16 @@ use super::{
     Size, Style,
     frame::{Frame, Vertical},
     legend::{self, Legend, Placed},
+    shapes::heat,
     strip::{Strip, strip},
     text,
 };
 use crate::{
     extent,
-    figure::{Figure, Scale, Shape},
+    figure::{Figure, MarkAt, Scale, Shape},
     scale::Domain,
     ticks::{self, Ticks},
+    units,
 };
 
 /// The margin of a standalone drawing.
@@ -53,52 +55,47 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub fn new(figure: &Figure, legend: &Legend, size: Size, style: Style) -> Layout {
-        let usual = Size::default();
-        let size =
-            Size { width: within(size.width, 240.0, usual.width), height: within(size.height, 160.0, usual.height) };
-        let standalone = style == Style::Standalone;
-        let pad = if standalone { PAD } else { 1.0 };
-        let inner = size.width - 2.0 * pad;
+        match style {
+            Style::Standalone => Layout::of_file(figure, legend, size),
+            Style::Inline => Layout::in_page(figure, size),
+        }
+    }
 
-        let mut top = if standalone { PAD } else { 2.0 };
-        let mut title = Vec::new();
-        if standalone {
-            title.extend(text::wrapped(&figure.title, TITLE * 1.06, inner, 2).into_iter().map(|line| {
+    /// The size includes title, legend and caption.
+    fn of_file(figure: &Figure, legend: &Legend, size: Size) -> Layout {
+        let size = bounded(size, 160.0);
+        let inner = size.width - 2.0 * PAD;
+        let mut top = PAD;
+        let title: Vec<(String, f64)> = text::wrapped(&figure.title, TITLE * 1.06, inner, 2)
+            .into_iter()
+            .map(|line| {
                 top += TITLE_LINE;
                 (line, top - 5.0)
-            }));
-            top += 4.0;
-        }
+            })
+            .collect();
+        top += 4.0;
         let placed = legend::placed(legend, inner);
-        let legend = (standalone && !placed.entries.is_empty()).then_some((top, placed));
+        let legend = (!placed.entries.is_empty()).then_some((top, placed));
         top += legend.as_ref().map_or(0.0, |it| it.1.height + 4.0);
         let y_title = top + 11.0;
         top += 20.0;
 
-        let lines = if standalone { text::wrapped(&figure.caption, SMALL, inner, 3) } else { Vec::new() };
-        let below = 38.0 + lines.len() as f64 * CAPTION_LINE + if standalone { PAD + 2.0 } else { 0.0 };
-
-        let rows = rows(figure);
-        let most = ((size.height - top - below) / 38.0).clamp(2.0, 6.0) as usize;
-        let y = ticks::rounded(extent::of_y(figure), &figure.y.unit, most, &figure.y.includes);
-        let y_ticks = match rows {
-            Some(_) => Ticks { labels: Vec::new(), minor: Vec::new(), unit: String::new() },
-            None => ticks::ticks(y, &figure.y.unit, most),
-        };
+        let lines = text::wrapped(&figure.caption, SMALL, inner, 3);
+        let below = 38.0 + lines.len() as f64 * CAPTION_LINE + PAD + 2.0;
+        let (y, y_ticks) = y_axis(figure, (size.height - top - below) / 38.0, 6.0);
         let widest = y_ticks.labels.iter().map(|(_, it)| text::width(it, ROOM)).fold(0.0, f64::max);
-        let left = (pad + widest + 8.0).min(size.width * 0.4);
-        let right = size.width - pad - 10.0;
+        let left = (PAD + widest + 8.0).min(size.width * 0.4);
+        let right = size.width - PAD - 10.0;
         let (x, x_ticks) = x_axis(figure, right - left);
-
-        let level = Frame { left, top, right, bottom: top, x, y: rows.map_or(Vertical::Values(y), Vertical::Rows) };
+        let level = Frame { left, top, right, bottom: top, x, y };
         let strip = strip(figure, &level);
         top += strip.height;
         let height = size.height.max(top + LEAST_HEIGHT + below);
         let bottom = height - below;
         let caption = lines.into_iter().enumerate();
         Layout {
-            style,
-            pad,
+            style: Style::Standalone,
+            pad: PAD,
             width: size.width,
             height,
             frame: Frame { top, bottom, ..level },
@@ -110,9 +107,64 @@ impl Layout {
             y_title,
             x_title: bottom + 33.0,
             strip,
-            has_no_data: !figure.series.iter().any(|it| has_data(&it.shape)),
+            has_no_data: has_no_data(figure),
         }
     }
+
+    /// The size is that of the frame. The page has title, legend and caption beside the drawing, and room at its sides for labels. The width is only
+    /// the least one: it decides which labels fit.
+    fn in_page(figure: &Figure, size: Size) -> Layout {
+        let size = bounded(size, LEAST_HEIGHT);
+        let (y, y_ticks) = y_axis(figure, size.height / 30.0, 5.0);
+        let (x, x_ticks) = x_axis(figure, size.width);
+        let key = if heat::key(figure).is_some() { KEY } else { 0.0 };
+        let level = Frame { left: 0.0, top: key, right: size.width, bottom: key, x, y };
+        let strip = strip(figure, &level);
+        let top = key + strip.height + ABOVE;
+        let bottom = top + size.height;
+        let has_signs = figure.marks.iter().any(|it| matches!(it.at, MarkAt::Below(_)));
+        Layout {
+            style: Style::Inline,
+            pad: 0.0,
+            width: size.width,
+            height: bottom + if has_signs { WITH_SIGNS } else { TICKS },
+            frame: Frame { top, bottom, ..level },
+            x_ticks,
+            y_ticks,
+            title: Vec::new(),
+            legend: None,
+            caption: Vec::new(),
+            y_title: 10.0,
+            x_title: bottom,
+            strip,
+            has_no_data: has_no_data(figure),
+        }
+    }
+}
+
+/// The room for the key of a heat map, above the highest label, and for the labels below the axis, in a page.
+const KEY: f64 = 16.0;
+const ABOVE: f64 = 6.0;
+const TICKS: f64 = 20.0;
+const WITH_SIGNS: f64 = 40.0;
+
+fn bounded(size: Size, least_height: f64) -> Size {
+    let usual = Size::default();
+    Size { width: within(size.width, 240.0, usual.width), height: within(size.height, least_height, usual.height) }
+}
+
+/// The domain of the y axis, with as many labels as have room, but at most `most`. Requests have rows, without labels.
+fn y_axis(figure: &Figure, room: f64, most: f64) -> (Vertical, Ticks) {
+    let most = room.clamp(2.0, most) as usize;
+    let y = ticks::rounded(extent::of_y(figure), &figure.y.unit, most, &figure.y.includes);
+    match rows(figure) {
+        Some(rows) => (Vertical::Rows(rows), Ticks { labels: Vec::new(), minor: Vec::new(), unit: String::new() }),
+        None => (Vertical::Values(y), ticks::ticks(y, &figure.y.unit, most)),
+    }
+}
+
+fn has_no_data(figure: &Figure) -> bool {
+    !figure.series.iter().any(|it| has_data(&it.shape))
 }
 
 fn within(value: f64, least: f64, otherwise: f64) -> f64 {
@@ -122,6 +174,9 @@ fn within(value: f64, least: f64, otherwise: f64) -> f64 {
 /// The domain and labels of the x axis: as many labels as fit side by side.
 fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
     let domain = extent::of_x(figure);
+    if !figure.x.labels.is_empty() {
+        return (domain, chosen(figure, domain, width));
+    }
     let rounded = |most| match domain.scale {
         // A time axis ends at the end of the data. A logarithmic axis ends at a value that can have a label.
         Scale::Log => ticks::rounded(domain, &figure.x.unit, most, &figure.x.includes),
@@ -140,6 +195,22 @@ fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
         ends.windows(2).all(|pair| pair[0].1 + 12.0 <= pair[1].0)
     };
     (3..=6).rev().map(at_most).find(fit).unwrap_or_else(|| at_most(2))
+}
+
+/// The labels that the figure asks for, as far as they fit side by side.
+fn chosen(figure: &Figure, domain: Domain, width: f64) -> Ticks {
+    let mut end = f64::NEG_INFINITY;
+    let mut labels = Vec::new();
+    for value in figure.x.labels.iter().copied().filter(|it| domain.contains(*it)) {
+        let Some(share) = domain.share(value) else { continue };
+        let label = units::value(value, "");
+        let half = text::width(&label, SMALL) / 2.0;
+        if share * width - half >= end + 6.0 {
+            end = share * width + half;
+            labels.push((value, label));
+        }
+    }
+    Ticks { labels, minor: Vec::new(), unit: figure.x.unit.clone() }
 }
 
 /// The number of requests, if the figure has requests: then its y axis has no values.

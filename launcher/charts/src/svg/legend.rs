@@ -66,6 +66,16 @@ impl Legend {
         }
     }
 
+    /// Whether a page writes the names at the ends of the lines, in place of a legend: the percentiles of one measurement.
+    pub fn is_at_lines(&self) -> bool {
+        let percentile = |tone| matches!(tone, Tone::Median | Tone::High | Tone::Highest);
+        let line = |it: &(Sample, Tone)| matches!(it.0, Sample::Line | Sample::Marker) && percentile(it.1);
+        let verdict =
+            |it: &(Sample, Tone)| it.0 == Sample::Marker && matches!(it.1, Tone::Good | Tone::Bad | Tone::Doubt);
+        let any_line = self.entries.iter().any(|it| it.samples.iter().all(line));
+        any_line && self.entries.iter().all(|it| it.samples.iter().all(line) || it.samples.iter().all(verdict))
+    }
+
     fn requests(&mut self, with_failures: bool) -> usize {
         let first = self.entries.len();
         let phases = phases::PHASES.iter().take(if with_failures { 4 } else { 3 });
@@ -108,24 +118,44 @@ pub(crate) fn sample(canvas: &mut Canvas, paint: Paint, (x, y): (f64, f64), entr
     }
     for (_, tone) in entry.samples.iter().filter(|it| it.0 == Sample::Line) {
         let dashes = dash_attribute(*tone);
-        let rest = format!(r#" stroke-width="2"{dashes}"#);
+        let rest = format!(r#" stroke-width="{}"{dashes}"#, palette::width(*tone));
         canvas.line((x, middle), (x + SAMPLE_WIDTH, middle), &paint.tone(*tone), &rest);
     }
     for (_, tone) in entry.samples.iter().filter(|it| it.0 == Sample::Marker) {
-        let d = marks_path(palette::marker(*tone), 4.0, [(x + SAMPLE_WIDTH / 2.0, middle)]);
-        put_markers(canvas, paint, *tone, &d);
+        put_markers(canvas, paint, *tone, 4.0, &[(x + SAMPLE_WIDTH / 2.0, middle)]);
     }
 }
 
-/// Markers of a tone: filled, with an edge in the background colour; a cross consists of lines only.
-pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, d: &str) {
-    let colour = paint.tone(tone);
-    if palette::marker(tone) == Marker::Cross {
-        canvas.put(format_args!(r#"<path d="{d}" fill="none" stroke="{colour}" stroke-width="2"/>"#));
-    } else {
-        let edge = paint.background();
-        canvas.put(format_args!(r#"<path d="{d}" fill="{colour}" stroke="{edge}" stroke-width="1"/>"#));
+/// Markers of a tone, `size` is half their width: filled, with an edge in the background colour. A cross has lines only, and an open verdict is
+/// hollow.
+pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, size: f64, places: &[(f64, f64)]) {
+    if places.is_empty() {
+        return;
     }
+    let (colour, edge) = (paint.tone(tone), paint.background());
+    let marker = palette::marker(tone);
+    let attributes = match (marker, tone) {
+        (Marker::Cross, _) => format!(r#"fill="none" stroke="{colour}" stroke-width="2""#),
+        (_, Tone::Doubt) => format!(r#"fill="{edge}" stroke="{colour}" stroke-width="2""#),
+        _ => format!(r#"fill="{colour}" stroke="{edge}" stroke-width="1""#),
+    };
+    if !canvas.is_in_page() {
+        let d = marks_path(marker, size, places.iter().copied());
+        return canvas.put(format_args!(r#"<path d="{d}" {attributes}/>"#));
+    }
+    canvas.put(format_args!("<g {attributes}>"));
+    for (x, y) in places {
+        let (x, y, r) = (canvas.across(*x), Px(*y), Px(size));
+        match marker {
+            Marker::Circle => canvas.put(format_args!(r#"<circle cx="{x}" cy="{y}" r="{r}"/>"#)),
+            // A nested drawing has its own pixels.
+            _ => {
+                let d = marks_path(marker, size, [(0.0, 0.0)]);
+                canvas.put(format_args!(r#"<svg x="{x}" y="{y}" class="chart-mark"><path d="{d}"/></svg>"#));
+            }
+        }
+    }
+    canvas.put(format_args!("</g>"));
 }
 
 pub(crate) fn dash_attribute(tone: Tone) -> String {

@@ -3,6 +3,7 @@
 mod annotations;
 mod axes;
 mod canvas;
+mod ends;
 mod frame;
 mod labels;
 mod layout;
@@ -14,6 +15,7 @@ mod strip;
 mod style;
 pub(crate) mod text;
 
+pub(crate) use axes::title as axis_title;
 pub(crate) use canvas::Px;
 pub(crate) use frame::Vertical;
 pub(crate) use layout::Layout;
@@ -27,14 +29,18 @@ use paint::Paint;
 
 use crate::{describe, figure::Figure};
 
-/// The figure as one `<svg>` element. Each series is thinned to about 1,500 points, and each coordinate has one decimal.
+/// The figure as one `<svg>` element. In a page, its size is that of the frame, and its width only the least one. Each series is thinned to about 1,500 points, and each coordinate has one decimal.
 pub fn draw(figure: &Figure, size: Size, style: Style) -> String {
     let legend = Legend::new(figure);
     drawn(figure, &legend, &Layout::new(figure, &legend, size, style))
 }
 
 pub(crate) fn drawn(figure: &Figure, legend: &Legend, layout: &Layout) -> String {
-    let (mut canvas, paint) = (Canvas::default(), Paint(layout.style));
+    let paint = Paint(layout.style);
+    let mut canvas = match layout.style {
+        Style::Standalone => Canvas::default(),
+        Style::Inline => Canvas::in_page(layout.width, layout.height),
+    };
     let id = element_id(&figure.id);
     open(&mut canvas, figure, layout, &id);
     if layout.style == Style::Standalone {
@@ -48,6 +54,9 @@ pub(crate) fn drawn(figure: &Figure, legend: &Legend, layout: &Layout) -> String
     axes::axes(&mut canvas, paint, figure, layout);
     annotations::marks(&mut canvas, paint, figure, layout, &mut taken);
     shapes::names(&mut canvas, paint, figure, legend, layout, &mut taken);
+    if canvas.is_in_page() && legend.is_at_lines() {
+        ends::names(&mut canvas, paint, figure, legend, layout);
+    }
     if layout.has_no_data {
         let font = Font { size: 13.0, paint: paint.muted(), bold: false, halo: None };
         let (x, y) = ((layout.frame.left + layout.frame.right) / 2.0, (layout.frame.top + layout.frame.bottom) / 2.0);
@@ -58,19 +67,35 @@ pub(crate) fn drawn(figure: &Figure, legend: &Legend, layout: &Layout) -> String
 }
 
 fn open(canvas: &mut Canvas, figure: &Figure, layout: &Layout, id: &str) {
-    let (width, height) = (Px(layout.width), Px(layout.height));
-    canvas.put(format_args!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img""#
-    ));
-    canvas.put(format_args!(r#" aria-labelledby="{id}-title" aria-describedby="{id}-desc""#));
-    if layout.style == Style::Standalone {
-        canvas.put(format_args!(r#" font-family="Noto Sans, Helvetica, Arial, sans-serif""#));
+    let description = text::escape(&describe::describe(figure));
+    let height = Px(layout.height);
+    match layout.style {
+        Style::Standalone => {
+            let width = Px(layout.width);
+            canvas.put(format_args!(
+                concat!(
+                    r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img""#,
+                    r#" aria-labelledby="{id}-title" aria-describedby="{id}-desc" font-family="Noto Sans, Helvetica, Arial, sans-serif">"#,
+                    r#"<title id="{id}-title">{title}</title><desc id="{id}-desc">{description}</desc>"#
+                ),
+                width = width,
+                height = height,
+                id = id,
+                title = text::escape(&figure.title),
+                description = description
+            ));
+        }
+        // The heading of the figure names it. A group, so that its points take the focus.
+        Style::Inline => canvas.put(format_args!(
+            concat!(
+                r#"<svg width="100%" height="{height}" role="group" aria-labelledby="{id}-title" aria-describedby="{id}-desc">"#,
+                r#"<desc id="{id}-desc">{description}</desc>"#
+            ),
+            height = height,
+            id = id,
+            description = description
+        )),
     }
-    canvas.put(format_args!(
-        r#"><title id="{id}-title">{}</title><desc id="{id}-desc">{}</desc>"#,
-        text::escape(&figure.title),
-        text::escape(&describe::describe(figure))
-    ));
 }
 
 fn heading(canvas: &mut Canvas, paint: Paint, legend: &Legend, layout: &Layout) {

@@ -36,8 +36,14 @@ pub(crate) fn strip(figure: &Figure, frame: &Frame) -> Strip {
     let mut wanted: Vec<_> = shades.chain(marks).filter(|it| !it.1.is_empty()).take(MOST_LABELS).collect();
     wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut ends = [f64::NEG_INFINITY; LINES];
-    let mut labels = Vec::new();
+    let mut labels: Vec<Label> = Vec::new();
+    let mut shades: Vec<&str> = Vec::new();
     for (x, label, mark) in wanted {
+        // One name explains all shades of its kind.
+        if mark.is_none() && shades.contains(&label.as_str()) {
+            continue;
+        }
+        shades.extend(mark.is_none().then_some(label.as_str()));
         let text = text::fitted(label, SMALL, (frame.right - frame.left) * 0.5);
         let width = text::width(&text, SMALL);
         let start = (x + 3.0).min(frame.right + 8.0 - width);

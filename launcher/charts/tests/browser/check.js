@@ -27,9 +27,9 @@
     }
     const box = svg.getBoundingClientRect();
     const at = (x, y) => svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y, bubbles: true }));
-    const scale = box.width / svg.viewBox.baseVal.width;
+    const { width } = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
     const [x, y] = wanted[id].at;
-    at(x * scale, y * scale);
+    at((x / width) * box.width, y);
     check(id + " shows values under the pointer", tip.hidden ? null : tip.innerText.replace(/\s+/g, " ").trim(), wanted[id].tip);
     svg.dispatchEvent(new PointerEvent("pointerleave"));
     check(id + " hides values", tip.hidden, true);

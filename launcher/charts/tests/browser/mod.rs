@@ -6,24 +6,24 @@ use charts::{Size, assets, csv, html};
 
 /// Where the pointer goes in each figure, and which text appears there.
 const TIPS: [(&str, (f64, f64), Option<&str>); 9] = [
-    ("ttft-over-time", (300.0, 150.0), Some("Time since start · steady · stage 2 300 s p90 353 ms p99 716 ms")),
-    ("distributions", (300.0, 150.0), Some("Latency 207 ms TTFT 49% (37.4% to 60.6%)")),
-    ("interactivity", (200.0, 75.0), Some("this run 32 users: 28 tok/s, 896 tok/s (833 tok/s to 950 tok/s)")),
-    ("outcomes", (300.0, 150.0), Some("Time since start 127 s completed 43 cancelled 3 timeout 6")),
-    ("itl-heat", (300.0, 150.0), Some("Time since start 203 s gaps 4 from 39.9 ms to 50.2 ms")),
+    ("ttft-over-time", (300.0, 150.0), Some("Time since start · steady 320 s p50 189 ms p90 333 ms p99 636 ms")),
+    ("distributions", (300.0, 150.0), Some("Latency 278 ms TTFT 69% (58.3% to 79.7%) E2E 0% (0% to 0%)")),
+    ("interactivity", (174.0, 127.0), Some("this run 32 users: 28 tok/s, 896 tok/s (833 tok/s to 950 tok/s)")),
+    ("outcomes", (300.0, 150.0), Some("Time since start 128 s completed 43 cancelled 3 timeout 6")),
+    ("itl-heat", (300.0, 196.0), Some("Time since start 214 s gaps 5 from 31.7 ms to 39.9 ms")),
     (
         "requests",
         (300.0, 150.0),
         Some(
-            "Time since start 15 s stage 1, request 42 success due at 10.6 s waited 136 ms to the first token 357 ms then to the end 4.39 s",
+            "Time since start 14.9 s stage 0, request 38 success due at 9.59 s waited 0 s to the first token 698 ms then to the end 4.8 s",
         ),
     ),
-    ("load", (300.0, 150.0), Some("Time since start 470 s sent 20 req/s planned 20 req/s")),
+    ("load", (300.0, 150.0), Some("Time since start 480 s sent 19.3 req/s planned 20 req/s")),
     (
         "stages",
         (300.0, 150.0),
         Some(
-            "Time in the stage 20 s stage 1 1424 tok/s stage 2 2628 tok/s stage 3 4175 tok/s stage 4 6020 tok/s stage 5 7847 tok/s stage 6 9355 tok/s stage 7 10537 tok/s stage 8 11685 tok/s",
+            "Time in the stage 21 s stage 1 1360 tok/s stage 2 2609 tok/s stage 3 4218 tok/s stage 4 6086 tok/s stage 5 7875 tok/s stage 6 9319 tok/s stage 7 10470 tok/s stage 8 11648 tok/s",
         ),
     ),
     ("empty", (300.0, 150.0), None),

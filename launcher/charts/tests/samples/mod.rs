@@ -15,7 +15,7 @@ fn noise(index: usize) -> f64 {
 }
 
 fn axis(label: &str, unit: &str, scale: Scale, includes: &[f64]) -> Axis {
-    Axis { label: label.into(), unit: unit.into(), scale, includes: includes.to_vec() }
+    Axis { label: label.into(), unit: unit.into(), scale, includes: includes.to_vec(), labels: Vec::new() }
 }
 
 fn line(name: &str, tone: Tone, values: impl Iterator<Item = (f64, f64)>) -> Series {
@@ -38,6 +38,7 @@ pub fn lines() -> Figure {
         title: "TTFT over time".into(),
         caption: "Quantiles of TTFT in windows of 10 s, by the time at which a request was sent. In two windows no request was sent."
             .into(),
+        finding: String::new(),
         x: axis("Time since start", "s", Scale::Linear, &[0.0]),
         y: axis("TTFT", "ms", Scale::Linear, &[0.0]),
         series: vec![
@@ -79,6 +80,7 @@ pub fn distribution() -> Figure {
         id: "distributions".into(),
         title: "Distribution of latencies".into(),
         caption: "The share of values at or below each latency, with a confidence band of 95 %.".into(),
+        finding: String::new(),
         x: axis("Latency", "ms", Scale::Log, &[]),
         y: axis("Share of values", "share", Scale::Linear, &[0.0, 1.0]),
         series: series.into_iter().flatten().collect(),
@@ -94,7 +96,13 @@ pub fn points() -> Figure {
             let users = 2f64.powi(it);
             let each = speed / (1.0 + users / 14.0);
             let y = each * users;
-            Point { x: each, y, range: Some((y * 0.93, y * 1.06)), label: format!("{users} users") }
+            Point {
+                x: each,
+                y,
+                range: Some((y * 0.93, y * 1.06)),
+                label: format!("{users} users"),
+                note: String::new(),
+            }
         });
         Series { name: name.into(), tone, shape: Shape::Points { points: points.collect(), joined: true } }
     };
@@ -102,6 +110,7 @@ pub fn points() -> Figure {
         id: "interactivity".into(),
         title: "Throughput against interactivity".into(),
         caption: "Output tokens per second of all users over those of one user, a point for each stage, with intervals of 95 %.".into(),
+        finding: String::new(),
         x: axis("Tokens per second and user", "tok/s", Scale::Linear, &[0.0]),
         y: axis("Output tokens per second", "tok/s", Scale::Linear, &[0.0]),
         series: vec![of("this run", Tone::Category(0), 92.0), of("baseline", Tone::Category(1), 70.0)],
@@ -120,6 +129,7 @@ pub fn bars() -> Figure {
         id: "outcomes".into(),
         title: "Outcomes over time".into(),
         caption: "Requests that ended in each window of 5 s, by outcome.".into(),
+        finding: String::new(),
         x: axis("Time since start", "s", Scale::Linear, &[0.0]),
         y: axis("Requests", "", Scale::Linear, &[0.0]),
         series: vec![
@@ -153,6 +163,7 @@ pub fn heat() -> Figure {
         caption:
             "Gaps between tokens in windows of 5 s: the stronger the colour of a cell, the more gaps have this length."
                 .into(),
+        finding: String::new(),
         x: axis("Time since start", "s", Scale::Linear, &[0.0]),
         y: axis("ITL", "ms", Scale::Log, &[]),
         series: vec![Series { name: "gaps".into(), tone: Tone::Category(0), shape: Shape::Heat(heat) }],
@@ -182,6 +193,7 @@ pub fn requests() -> Figure {
         id: "requests".into(),
         title: "Requests".into(),
         caption: "A fair sample of 80 of 1,200 requests, in the order in which they were due.".into(),
+        finding: String::new(),
         x: axis("Time since start", "s", Scale::Linear, &[0.0]),
         y: axis("Requests", "", Scale::Linear, &[]),
         series: vec![Series {
@@ -206,6 +218,7 @@ pub fn steps() -> Figure {
         id: "load".into(),
         title: "Planned and delivered load".into(),
         caption: "Requests per second by the schedule, and as sent.".into(),
+        finding: String::new(),
         x: axis("Time since start", "s", Scale::Linear, &[0.0]),
         y: axis("Requests per second", "req/s", Scale::Linear, &[0.0]),
         series: vec![
@@ -231,6 +244,7 @@ pub fn stages() -> Figure {
         id: "stages".into(),
         title: "Tokens per second by stage".into(),
         caption: "Eight categories, each with a colour and dashes of its own.".into(),
+        finding: String::new(),
         x: axis("Time in the stage", "s", Scale::Linear, &[0.0]),
         y: axis("Output tokens per second", "tok/s", Scale::Linear, &[0.0]),
         series: (0..8).map(of).collect(),
@@ -245,6 +259,7 @@ pub fn empty() -> Figure {
         id: "empty".into(),
         title: "Nothing measured".into(),
         caption: "A series without values.".into(),
+        finding: String::new(),
         x: axis("Time since start", "s", Scale::Linear, &[0.0]),
         y: axis("TTFT", "ms", Scale::Log, &[]),
         series: vec![line("p50", Tone::Median, std::iter::empty())],

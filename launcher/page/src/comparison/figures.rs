@@ -20,21 +20,25 @@ pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument)
             places.filter_map(|(at, it)| point(at as f64 + 1.0, it, &it.title)).collect::<Vec<Point>>()
         };
         let series = VERDICTS.into_iter().map(|(verdict, tone)| (verdict.name(), tone, of(verdict)));
-        let series = series.filter(|(_, _, points)| !points.is_empty()).map(|(name, tone, points)| Series {
-            name: name.to_owned(),
-            tone,
-            shape: Shape::Points { points, joined: false },
-        });
-        (!shown.is_empty()).then(|| Figure {
+        let series: Vec<Series> = series
+            .filter(|(_, _, points)| !points.is_empty())
+            .map(|(name, tone, points)| Series {
+                name: name.to_owned(),
+                tone,
+                shape: Shape::Points { points, joined: false },
+            })
+            .collect();
+        (!series.is_empty()).then(|| Figure {
             id: format!("difference-{id}-{name}"),
             title: title.to_owned(),
             caption: format!(
                 "{} - A in percent of A, with the intervals that hold together: {better}. In the order of the table, those with an interval.",
                 pair.run
             ),
-            x: Axis { label: "row".into(), unit: String::new(), scale: Scale::Linear, includes: vec![0.0, shown.len() as f64 + 1.0] },
+            finding: String::new(),
+            x: Axis { label: "row".into(), unit: String::new(), scale: Scale::Linear, includes: vec![0.0, shown.len() as f64 + 1.0], labels: Vec::new() },
             y: percent_axis(),
-            series: series.collect(),
+            series,
             shades: Vec::new(),
             marks: vec![as_base()],
         })
@@ -68,11 +72,13 @@ pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
             "{} - A in percent of A, with the intervals that hold together, stage by stage in their order. A difference that cannot be decided is no point.",
             pair.run
         ),
+        finding: String::new(),
         x: Axis {
             label: "stage".into(),
             unit: String::new(),
             scale: Scale::Linear,
             includes: vec![0.0, pair.stages.len() as f64 + 1.0],
+            labels: Vec::new(),
         },
         y: percent_axis(),
         series,
@@ -84,11 +90,11 @@ pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
 /// `None` without a percentage, because the base is 0.
 fn point(x: f64, figure: &FigureDocument, label: &str) -> Option<Point> {
     let range = figure.interval_percent.map(|[low, high]| (low, high));
-    Some(Point { x, y: figure.percent?, range, label: crate::table::cut(label) })
+    Some(Point { x, y: figure.percent?, range, label: crate::table::cut(label), note: String::new() })
 }
 
 fn percent_axis() -> Axis {
-    Axis { label: "difference".into(), unit: "%".into(), scale: Scale::Linear, includes: vec![0.0] }
+    Axis { label: "difference".into(), unit: "%".into(), scale: Scale::Linear, includes: vec![0.0], labels: Vec::new() }
 }
 
 fn as_base() -> Mark {

@@ -6,6 +6,7 @@ mod figures;
 #[cfg(test)]
 mod tests;
 
+use charts::Size;
 use comparison::{Answer, Comparison, PairDocument, Remark, Severity, StagePairDocument, Verdict, rows};
 use serde::Serialize;
 
@@ -13,14 +14,20 @@ use crate::{
     PageError,
     frame::{self, Frame},
     table::{Table, cut, lines},
+    text::capitalized,
 };
 
 /// Maximum number of stages of a pair with figures and a table; the JSON contains the rest.
 const MOST_STAGES: usize = 40;
 
+/// The frame of a figure.
+const SIZE: Size = Size { width: 300.0, height: 190.0 };
+
 /// Everything that the template shows. The template escapes every text.
 #[derive(Serialize)]
 struct View {
+    /// The answers of all pairs.
+    sentence: String,
     runs: Vec<RunView>,
     gate: Option<GateView>,
     accuracy: Option<Table>,
@@ -63,6 +70,8 @@ struct PairView {
 struct StageView {
     id: String,
     title: String,
+    /// Whether a difference was found, or there is no other stage.
+    is_open: bool,
     /// Markup.
     figures: Vec<String>,
     columns: Vec<String>,
@@ -82,7 +91,9 @@ struct RowView {
 /// The template cannot be rendered, which is a defect of this program.
 pub fn render(comparison: &Comparison) -> Result<String, PageError> {
     let names: Vec<&str> = comparison.runs.iter().map(|it| it.name.as_str()).collect();
+    let answers: Vec<String> = comparison.pairs.iter().map(rows::answer).collect();
     let view = View {
+        sentence: capitalized(&cut(&answers.join("; "))),
         runs: comparison.runs.iter().map(|it| RunView { name: it.name.clone(), text: cut(&rows::run(it)) }).collect(),
         gate: comparison.gate.as_ref().map(GateView::new),
         accuracy: accuracy(comparison),
@@ -90,7 +101,7 @@ pub fn render(comparison: &Comparison) -> Result<String, PageError> {
         legend: rows::legend(comparison),
         written_by: comparison.tool_version.clone(),
     };
-    let title = format!("Comparison of {}", names.join(", "));
+    let title = format!("{}: {}", names.join(", "), view.sentence);
     frame::render(&Frame { title: &title, template: include_str!("page.html"), view: &view })
 }
 
@@ -135,7 +146,7 @@ impl PairView {
             counts: rows::counts(pair),
             grave,
             notes: lines(remarks(Severity::Note)),
-            over_stages: figures::over_stages(pair).iter().map(frame::figure).collect(),
+            over_stages: figures::over_stages(pair).iter().map(|it| frame::figure(it, SIZE)).collect(),
             stages: pair
                 .stages
                 .iter()
@@ -161,7 +172,8 @@ impl StageView {
         };
         StageView {
             title: cut(&rows::stage_name(stage, pair)),
-            figures: figures::of_stage(&id, stage, pair).iter().map(frame::figure).collect(),
+            is_open: pair.stages.len() == 1 || stage.figures.iter().any(rows::differs),
+            figures: figures::of_stage(&id, stage, pair).iter().map(|it| frame::figure(it, SIZE)).collect(),
             columns: rows::columns(pair).to_vec(),
             rows: stage.figures.iter().map(row).collect(),
             reasons: lines(rows::reasons(stage)),

@@ -73,9 +73,25 @@ impl Bins {
 
     /// The quantiles of a time in each bin.
     pub(super) fn quantiles(self, times: &TimesDocument) -> [Series; 3] {
-        let [p50, p90, p99] = [&times.p50, &times.p90, &times.p99].map(|it| self.places(it.0.iter().copied()));
+        let of = |column: &Column<Option<f64>>| {
+            let mut places = self.places(column.0.iter().copied());
+            if is_sparse(column) {
+                places.retain(|it| it.y.is_some());
+            }
+            places
+        };
+        let [p50, p90, p99] = [&times.p50, &times.p90, &times.p99].map(of);
         [line("p50", Tone::Median, p50), line("p90", Tone::High, p90), line("p99", Tone::Highest, p99)]
     }
+}
+
+/// Whether so many bins between the first and the last value are empty that a line with gaps would be dots.
+fn is_sparse(column: &Column<Option<f64>>) -> bool {
+    let first = column.0.iter().position(Option::is_some);
+    let last = column.0.iter().rposition(Option::is_some);
+    let Some((first, last)) = first.zip(last) else { return false };
+    let inner = &column.0[first..=last];
+    inner.iter().filter(|it| it.is_none()).count() * 4 > inner.len()
 }
 
 /// Mean number of requests in merged bins, so that chance does not dominate a rate.

@@ -22,12 +22,14 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         Ok(_) => "The server's metrics do not include its running requests.",
         Err(_) => "The run has no series of the server to compare with.",
     };
-    let caption = format!("Mean number of requests under way in each bin, from sending to the end. {both}");
-    let mut figure = figure("concurrency", "Requests under way", caption, time(document), quantity("Requests", ""));
+    let caption = format!("Mean number of requests in flight in each bin, from sending to the end. {both}");
+    let mut figure = figure("concurrency", "Requests in flight", caption, time(document), quantity("Requests", ""));
     limits(&mut figure, document);
-    figure.series.push(line("client: under way", Tone::Median, under_way));
+    figure.series.push(line("client: in flight", Tone::Main, under_way));
     if let Ok(server) = server {
-        figure.series.extend(total(server).map(|it| line("server: running and waiting", Tone::Category(1), it)));
+        let waits = server.waiting_requests.as_ref().is_some_and(|it| it.0.iter().flatten().any(|it| *it > 0.0));
+        let total = total(server).filter(|_| waits);
+        figure.series.extend(total.map(|it| line("server: running and waiting", Tone::Category(1), it)));
         figure.series.extend(server_series::level(
             server,
             "server: running",
@@ -49,6 +51,7 @@ fn limits(figure: &mut Figure, document: &ReportDocument) {
         };
         if let (Some(limit), Some((begin, end))) = (limit, stage_times::span(document, stage)) {
             places.push(Place { x: begin, y: Some(f64::from(limit)) });
+            places.push(Place { x: end, y: Some(f64::from(limit)) });
             places.push(Place { x: end, y: None });
         }
     }

@@ -69,7 +69,7 @@ fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
         // From the first to the last.
         let index = if shown > 1 { place * (all.len() - 1) / (shown - 1) } else { 0 };
         let (name, distributions) = *all.get(index)?;
-        let tone = if all.len() == 1 { Tone::Median } else { Tone::Category(place) };
+        let tone = if all.len() == 1 { Tone::Main } else { Tone::Category(place) };
         Some(Source { name, tone, distributions })
     });
     (chosen.collect(), all.len())

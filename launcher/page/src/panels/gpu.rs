@@ -17,7 +17,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         "GPU use",
         "The share of time in which a kernel ran, averaged over the GPUs. It is not the share of their capacity that was used.",
         share("GPU use"),
-        [level(server, "GPU use", Tone::Median, &server.gpu_utilization)],
+        [level(server, "GPU use", Tone::Main, &server.gpu_utilization)],
     );
     let power = over_time(
         document,
@@ -25,7 +25,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         "GPU power",
         "Power of all GPUs together.",
         quantity("Power", "W"),
-        [level(server, "power", Tone::Median, &server.gpu_power_watts)],
+        [level(server, "power", Tone::Main, &server.gpu_power_watts)],
     );
     server_series::content([used, power], "GPUs: name the address of a DCGM exporter in spec.target.metrics")
 }

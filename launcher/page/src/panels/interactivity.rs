@@ -33,7 +33,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         "Each point is a stage: output tokens per second {per}, over interactivity, the median of 1/TPOT (medianOfInverseTpot). \
          The steps join the stages that no other stage beats in both."
     );
-    let figure = figure("interactivity", "Throughput against interactivity", caption, axis_of_users(), axis);
+    let figure = figure("interactivity", "Output against speed per user", caption, axis_of_users(), axis);
     Ok(vec![with_front(figure, points, Better::Higher)])
 }
 
@@ -51,7 +51,7 @@ pub(super) fn points(
     }
     let speed = |stage: &StageDocument| stage.figures.interactivity.as_ref()?.median_of_inverse_tpot;
     let point = |stage: &StageDocument| {
-        Some(Point { x: speed(stage)?, y: value(stage)?, range: None, label: stage.name.clone() })
+        Some(Point { x: speed(stage)?, y: value(stage)?, label: stage.name.clone(), ..Point::default() })
     };
     if document.stages.iter().all(|it| speed(it).is_none()) {
         return Err(
@@ -73,7 +73,7 @@ pub(super) fn with_front(mut figure: Figure, points: Vec<Point>, better: Better)
     if points.len() > 1 {
         figure.series.push(series("Pareto front", Tone::Plan, Shape::Line(front(&points, better))));
     }
-    figure.series.push(series("stages", Tone::Median, Shape::Points { points, joined: false }));
+    figure.series.push(series("stages", Tone::Main, Shape::Points { points, joined: false }));
     figure
 }
 

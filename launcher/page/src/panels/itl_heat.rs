@@ -31,7 +31,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
                    the first one is the time of tokens that waited, for the prefill of other requests for example. The lowest \
                    row holds all shorter times.";
     let mut figure = figure("itl-heat", "ITL over time", caption, time(document), logarithmic("ITL", "ms"));
-    figure.series.push(series("gaps", Tone::Median, Shape::Heat(heat)));
+    figure.series.push(series("gaps", Tone::Main, Shape::Heat(heat)));
     stage_times::mark_borders(&mut figure, document);
     Ok(vec![figure])
 }

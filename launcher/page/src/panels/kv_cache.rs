@@ -17,7 +17,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         "KV cache in use",
         "The share of the KV cache that is in use, averaged over the servers. Near 100 % new requests wait and running ones are preempted.",
         share("KV cache in use"),
-        [level(server, "in use", Tone::Median, &server.kv_cache_usage)],
+        [level(server, "in use", Tone::Main, &server.kv_cache_usage)],
     );
     server_series::content([usage], "the use of the KV cache")
 }

@@ -1,17 +1,22 @@
 //! Quantiles of latency over the load of the stages, with their intervals, the objectives and the knee.
 
 use charts::{Figure, Mark, MarkAt, Point, Series, Shape, Tone};
-use crds::benchmark_run::{EVERY_STAGE, Metric, Stat};
+use crds::{
+    Met,
+    benchmark_run::{EVERY_STAGE, Metric, Stat},
+};
 use document::{
     EstimateDocument, FiguresDocument, LatenciesDocument, ObjectiveDocument, ReportDocument, Statistics,
-    UncertaintyDocument,
+    UncertaintyDocument, answer::TagState,
 };
 
 use super::{
     Content,
     load_levels::{Level, LoadLevels, levels},
+    over_load,
     plot::{self, figure, mark, quantity, series},
 };
+use crate::{table::cut, text, verdict};
 
 struct Latency {
     id: &'static str,
@@ -65,18 +70,19 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let knee = Knee::find(&load);
     let mut figures = vec![throughput(&load, &knee)];
     figures.extend(LATENCIES.iter().filter_map(|it| latency(document, &load, &knee, it)));
+    figures.extend(over_load::figures(document, &load));
     Ok(figures)
 }
 
 fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
-    let points = |value: fn(&FiguresDocument) -> Option<f64>| -> Vec<Point> {
-        let point = |it: &Level<'_>| {
-            Some(Point { x: it.load, y: value(&it.stage.figures)?, range: None, label: it.stage.name.clone() })
-        };
-        load.levels.iter().filter_map(point).collect()
-    };
-    let done = points(|it| Some(it.throughput.as_ref()?.requests_per_second));
-    let good = points(|it| it.goodput.as_ref()?.goodput_requests_per_second);
+    let done = load.points(
+        |it| Some(it.figures.throughput.as_ref()?.requests_per_second),
+        |it| it.uncertainty.requests_per_second.as_ref(),
+    );
+    let good = load.points(
+        |it| it.figures.goodput.as_ref()?.goodput_requests_per_second,
+        |it| it.uncertainty.goodput_requests_per_second.as_ref(),
+    );
     let caption = format!("Requests that succeeded per second, by stage. {}", knee.words);
     let mut figure = figure(
         "load-throughput",
@@ -85,9 +91,10 @@ fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
         load.axis.clone(),
         quantity("Completed", "requests/s"),
     );
-    figure.series.push(series("requests/s", Tone::Median, Shape::Points { points: done, joined: true }));
+    figure.finding = plot::between(done.iter().map(|it| it.y), "");
+    figure.series.push(series("requests/s", Tone::Main, Shape::Points { points: done, joined: true }));
     if !good.is_empty() {
-        figure.series.push(series("goodput/s", Tone::Good, Shape::Points { points: good, joined: true }));
+        figure.series.push(series("goodput/s", Tone::Category(1), Shape::Points { points: good, joined: true }));
     }
     figure.marks.extend(knee.mark());
     figure
@@ -100,48 +107,72 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
     clocks.sort_unstable();
     clocks.dedup();
     let has_clock = of.metric != Metric::Tpot;
-    let series: Vec<Series> = match &clocks[..] {
+    let limits: Vec<&ObjectiveDocument> = document.objectives.iter().filter(|it| is_limit(it, of.metric)).collect();
+    let judged = limits.first().and_then(|it| it.stat).unwrap_or(Stat::P90);
+    let one = |it: &'static Quantile, clock| quantile(load, of, it, clock, judged, limits.is_empty());
+    let mut series: Vec<Series> = match &clocks[..] {
         [_, _, ..] if has_clock => {
-            let of_clock = |clock: &&'static Quantile, name: &str| quantile(load, of, clock, Some(name));
-            clocks.iter().flat_map(|clock| QUANTILES.iter().filter_map(move |it| of_clock(&it, clock))).collect()
+            clocks.iter().flat_map(|clock| QUANTILES.iter().filter_map(move |it| one(it, Some(*clock)))).collect()
         }
-        _ => QUANTILES.iter().filter_map(|it| quantile(load, of, it, None)).collect(),
+        _ => QUANTILES.iter().filter_map(|it| one(it, None)).collect(),
     };
     if series.is_empty() {
         return None;
     }
+    series.extend(limits.first().into_iter().flat_map(|it| verdicts(load, it)));
     let counted = match has_clock {
         true => format!(", counted from {}", clocks.join(" or ")),
         false => String::new(),
     };
+    let signs = if document.objectives.is_empty() {
+        ""
+    } else {
+        " The signs below the axis are the verdicts on all limits: ✓ met, ✗ missed, ? undecided."
+    };
     let caption = format!(
-        "Quantiles of {} by stage{counted}, with their 95 % intervals where there are values enough. A quantile that would be the largest \
-         value of a stage is left out.{}",
-        of.name, knee.name
+        "Quantiles of {} by stage{counted}. Bars are 95 % intervals of the {}, where there are values enough. A quantile that would be the largest \
+         value of a stage is left out.{}{signs}",
+        of.name,
+        judged.name(),
+        knee.name
     );
     let values = load.levels.iter().filter_map(|it| (of.values)(&it.stage.figures)).flat_map(|it| [it.p50, it.p99]);
     let axis = plot::latency(of.name, values);
     let mut figure = figure(of.id, of.name, caption, load.axis.clone(), axis);
     figure.series = series;
     figure.marks.extend(knee.mark());
-    figure.marks.extend(document.objectives.iter().filter_map(|it| limit(it, of.metric)));
+    figure.marks.extend(limits.iter().map(|it| limit(it)));
+    figure.marks.extend(load.levels.iter().filter_map(|it| {
+        let met = verdict::of_stage(document, &it.stage.name)?;
+        Some(mark(MarkAt::Below(it.load), TagState::from(met).sign()))
+    }));
     Some(figure)
 }
 
-/// `clock`: the clock of the stages on the page; `None`: the page contains all stages.
-fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile, clock: Option<&str>) -> Option<Series> {
+/// `clock`: the clock of the stages on the page; `None`: the page contains all stages. `judged`: the statistic with intervals. Without a limit, its
+/// points take the focus.
+fn quantile(
+    load: &LoadLevels<'_>,
+    of: &Latency,
+    quantile: &Quantile,
+    clock: Option<&str>,
+    judged: Stat,
+    is_free: bool,
+) -> Option<Series> {
+    let is_judged = quantile.stat == judged;
     let point = |it: &Level<'_>| {
         if clock.is_some_and(|clock| clock != it.stage.clock) {
             return None;
         }
         let values = (of.values)(&it.stage.figures).filter(|it| it.count >= quantile.fewest)?;
-        let estimate = (of.intervals)(&it.stage.uncertainty).and_then(quantile.interval);
+        let estimate = (of.intervals)(&it.stage.uncertainty).and_then(quantile.interval).filter(|_| is_judged);
         let range = estimate.and_then(|it| Some((it.low?, it.high?)));
-        // The highest quantile of a stage carries the stage's name.
-        let is_highest =
-            QUANTILES.iter().rfind(|it| values.count >= it.fewest).is_some_and(|it| it.stat == quantile.stat);
-        let label = if is_highest { it.stage.name.clone() } else { String::new() };
-        Some(Point { x: it.load, y: (quantile.value)(values), range, label })
+        let y = (quantile.value)(values);
+        let note = match (is_judged, is_free) {
+            (true, true) => format!("{}: {} {}", load.words(it), quantile.stat.name(), with_interval(y, range)),
+            _ => String::new(),
+        };
+        Some(Point { x: it.load, y, range, label: it.stage.name.clone(), note })
     };
     let points: Vec<Point> = load.levels.iter().filter_map(point).collect();
     let name = quantile.stat.name();
@@ -149,18 +180,45 @@ fn quantile(load: &LoadLevels<'_>, of: &Latency, quantile: &Quantile, clock: Opt
     (!points.is_empty()).then(|| series(name, quantile.tone, Shape::Points { points, joined: true }))
 }
 
-/// The limit of an objective on a quantile that the figure shows.
-fn limit(objective: &ObjectiveDocument, metric: Metric) -> Option<Mark> {
-    let stat = objective.stat?;
-    let shown = objective.metric == metric && QUANTILES.iter().any(|it| it.stat == stat);
-    shown.then(|| {
-        let side = if objective.bound == "max" { "at most" } else { "at least" };
-        // The line crosses all loads.
-        let place = objective.stage.as_deref().filter(|it| *it != EVERY_STAGE);
-        let place = place.map(|it| format!(", in stage {it}")).unwrap_or_default();
-        let label = format!("{}: {} {side} {} ms{place}", objective.name, stat.name(), objective.limit);
-        mark(MarkAt::Y(objective.limit), label)
-    })
+/// The stages with their verdicts on a limit, a series for each verdict: a mark has its own form.
+fn verdicts(load: &LoadLevels<'_>, objective: &ObjectiveDocument) -> Vec<Series> {
+    let of = |met: Met| {
+        let these = objective.stages.iter().filter(move |it| it.met == met);
+        let points = these.filter_map(|it| {
+            let level = load.levels.iter().find(|level| level.stage.name == it.stage)?;
+            let (y, range) = (it.observed?, it.low.zip(it.high));
+            let reason =
+                if met == Met::Inconclusive && !it.reason.is_empty() { it.reason.as_str() } else { verdict::word(met) };
+            let note = format!("{}: {}, {reason}", load.words(level), with_interval(y, range));
+            Some(Point { x: level.load, y, range: None, label: it.stage.clone(), note: cut(&note) })
+        });
+        points.collect::<Vec<Point>>()
+    };
+    let named = [(Met::True, Tone::Good), (Met::Inconclusive, Tone::Doubt), (Met::False, Tone::Bad)];
+    let all = named.map(|(met, tone)| (verdict::word(met), tone, of(met)));
+    let all = all.into_iter().filter(|it| !it.2.is_empty());
+    all.map(|(name, tone, points)| series(name, tone, Shape::Points { points, joined: false })).collect()
+}
+
+/// A time with its interval: `69.8 ms (50.7 to 70.9 ms)`.
+fn with_interval(value: f64, range: Option<(f64, f64)>) -> String {
+    let interval = range.map(|(low, high)| format!(" ({})", text::durations(low.max(0.0), high)));
+    format!("{}{}", text::duration(value), interval.unwrap_or_default())
+}
+
+/// Whether an objective bounds a quantile that the figure shows.
+fn is_limit(objective: &ObjectiveDocument, metric: Metric) -> bool {
+    objective.metric == metric && QUANTILES.iter().any(|it| Some(it.stat) == objective.stat)
+}
+
+/// The limit of an objective as a line.
+fn limit(objective: &ObjectiveDocument) -> Mark {
+    let side = if objective.bound == "max" { "limit" } else { "at least" };
+    let stat = objective.stat.map_or("", |it| it.name());
+    // The line crosses all loads.
+    let place = objective.stage.as_deref().filter(|it| *it != EVERY_STAGE);
+    let place = place.map(|it| format!(", in stage {it}")).unwrap_or_default();
+    mark(MarkAt::Limit(objective.limit), format!("{stat} {side} {}{place}", text::bound(objective.limit)))
 }
 
 /// The load beyond which more load adds more waiting than throughput.

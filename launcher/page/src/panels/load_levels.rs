@@ -1,10 +1,11 @@
 //! The load of each stage as a number, for curves over load.
 
-use charts::Axis;
-use document::{ReportDocument, StageDocument};
+use charts::{Axis, Point};
+use document::{EstimateDocument, ReportDocument, StageDocument};
 use workload_profiles::workload::Load;
 
-use super::plot::quantity;
+use super::plot::loads;
+use crate::validity;
 
 /// A stage with figures, and its load.
 #[derive(Clone, Copy)]
@@ -16,33 +17,65 @@ pub(super) struct Level<'a> {
 /// The stages with figures, by increasing load, and the axis of the load.
 pub(super) struct LoadLevels<'a> {
     pub(super) axis: Axis,
+    noun: &'static str,
     pub(super) levels: Vec<Level<'a>>,
 }
 
 /// How the load of a stage is measured: by the first of these that every stage has.
 const MEASURES: [Measure; 4] = [
-    Measure { label: "Concurrency", unit: "requests", of: concurrency },
+    Measure { label: "Concurrency", unit: "", noun: "", is_set: true, of: concurrency },
     // Random arrivals differ from the requested rate, by a tenth and more in a short stage.
     Measure {
         label: "Offered load",
         unit: "requests/s",
+        noun: " requests/s",
+        is_set: true,
         of: |it| it.asked_requests_per_second.map(|asked| it.achieved_requests_per_second.unwrap_or(asked)),
     },
     Measure {
-        label: "Mean requests under way",
-        unit: "requests",
+        label: "Mean requests in flight",
+        unit: "",
+        noun: " in flight",
+        is_set: false,
         of: |it| it.uncertainty.littles_law.as_ref().map(|it| it.mean_concurrency),
     },
     Measure {
         label: "Completed requests",
         unit: "requests/s",
+        noun: " requests/s",
+        is_set: false,
         of: |it| it.figures.throughput.as_ref().map(|it| it.requests_per_second),
     },
 ];
 
+impl LoadLevels<'_> {
+    /// A value of each stage over its load, with its interval.
+    pub(super) fn points(
+        &self,
+        value: impl Fn(&StageDocument) -> Option<f64>,
+        estimate: fn(&StageDocument) -> Option<&EstimateDocument>,
+    ) -> Vec<Point> {
+        let point = |it: &Level<'_>| {
+            let range = estimate(it.stage).and_then(|it| Some((it.low?.max(0.0), it.high?)));
+            Some(Point { x: it.load, y: value(it.stage)?, range, label: it.stage.name.clone(), ..Point::default() })
+        };
+        self.levels.iter().filter_map(point).collect()
+    }
+
+    /// A load with its unit: `concurrency 8`, `20 requests/s`.
+    pub(super) fn words(&self, level: &Level<'_>) -> String {
+        let number = crate::text::short(level.load);
+        if self.noun.is_empty() { format!("concurrency {number}") } else { format!("{number}{}", self.noun) }
+    }
+}
+
 struct Measure {
     label: &'static str,
     unit: &'static str,
+    /// After the number of a load.
+    noun: &'static str,
+    /// Whether the run set it.
+    is_set: bool,
     of: fn(&StageDocument) -> Option<f64>,
 }
 
@@ -55,18 +88,83 @@ fn concurrency(stage: &StageDocument) -> Option<f64> {
 
 /// The stages with a successful request, by increasing load, or why there are none.
 pub(super) fn levels(document: &ReportDocument) -> Result<LoadLevels<'_>, String> {
-    let measured: Vec<&StageDocument> = document.stages.iter().filter(|it| it.figures.succeeded > 0).collect();
-    if measured.is_empty() {
+    let succeeded: Vec<&StageDocument> = document.stages.iter().filter(|it| it.figures.succeeded > 0).collect();
+    if succeeded.is_empty() {
         return Err("No stage has a request that succeeded within its window.".to_owned());
     }
-    let measure = MEASURES.iter().find_map(|measure| {
-        let levels: Option<Vec<Level<'_>>> =
-            measured.iter().map(|stage| Some(Level { stage, load: (measure.of)(stage)? })).collect();
-        Some((measure, levels?))
-    });
-    let Some((measure, mut levels)) = measure else {
+    let measured: Vec<&StageDocument> = succeeded.into_iter().filter(|it| validity::counts(document, it)).collect();
+    if measured.is_empty() {
+        return Err(validity::NOT_DRAWN.to_owned());
+    }
+    let Some((measure, mut levels)) = measured_by(&measured) else {
         return Err("The load of the stages has no common measure: their requests took no time.".to_owned());
     };
     levels.sort_by(|one, other| one.load.total_cmp(&other.load));
-    Ok(LoadLevels { axis: quantity(measure.label, measure.unit), levels })
+    let axis = loads(measure.label, measure.unit, levels.iter().map(|it| it.load));
+    Ok(LoadLevels { axis, noun: measure.noun, levels })
+}
+
+/// The first measure that every stage has, and the load of each stage.
+fn measured_by<'a>(stages: &[&'a StageDocument]) -> Option<(&'static Measure, Vec<Level<'a>>)> {
+    MEASURES.iter().find_map(|measure| {
+        let levels: Option<Vec<Level<'_>>> =
+            stages.iter().map(|stage| Some(Level { stage, load: (measure.of)(stage)? })).collect();
+        Some((measure, levels?))
+    })
+}
+
+/// What the stages are called, in tables beside a curve over load.
+pub(crate) struct LoadNames {
+    /// What they are: `Concurrency`.
+    pub(crate) title: &'static str,
+    /// The head of their column: `Offered load (requests/s)`.
+    pub(crate) head: String,
+    /// The name of each stage, in the order of the document: `8`.
+    pub(crate) names: Vec<String>,
+    /// Before and after a name in a sentence.
+    around: (&'static str, &'static str),
+    /// Whether each stage has a load of its own that the run set.
+    pub(crate) is_sweep: bool,
+}
+
+impl LoadNames {
+    /// The loads that the run set, if each stage has another one; otherwise the names of the stages.
+    pub(crate) fn new(document: &ReportDocument) -> LoadNames {
+        let stages: Vec<&StageDocument> = document.stages.iter().collect();
+        // A rate as it was asked: random arrivals differ from it.
+        let load = |it: &Level<'_>| it.stage.asked_requests_per_second.unwrap_or(it.load);
+        let found =
+            measured_by(&stages).map(|(measure, levels)| (measure, levels.iter().map(load).collect::<Vec<f64>>()));
+        match found.filter(|(measure, loads)| measure.is_set && are_distinct(loads)) {
+            Some((measure, loads)) => LoadNames {
+                title: measure.label,
+                head: match measure.unit {
+                    "" => measure.label.to_owned(),
+                    unit => format!("{} ({unit})", measure.label),
+                },
+                names: loads.iter().map(|it| crate::text::short(*it)).collect(),
+                around: if measure.noun.is_empty() { ("concurrency ", "") } else { ("", measure.noun) },
+                is_sweep: loads.len() > 1,
+            },
+            None => LoadNames {
+                title: "Stage",
+                head: "Stage".to_owned(),
+                names: stages.iter().map(|it| crate::table::cut(&it.name)).collect(),
+                around: ("stage ", ""),
+                is_sweep: false,
+            },
+        }
+    }
+
+    /// The load of a stage in a sentence: `concurrency 8`, `20 requests/s`.
+    pub(crate) fn words(&self, index: usize) -> String {
+        let name = self.names.get(index).map_or("", String::as_str);
+        format!("{}{name}{}", self.around.0, self.around.1)
+    }
+}
+
+fn are_distinct(loads: &[f64]) -> bool {
+    let mut loads = loads.to_vec();
+    loads.sort_by(f64::total_cmp);
+    loads.windows(2).all(|pair| pair[0] < pair[1])
 }

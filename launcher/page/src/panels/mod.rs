@@ -16,6 +16,7 @@ mod latencies_over_time;
 mod load_levels;
 mod offered_load;
 mod outcomes;
+mod over_load;
 mod panel;
 mod plot;
 mod prefix_hits;
@@ -29,6 +30,7 @@ mod tokens;
 
 use document::ReportDocument;
 
+pub(crate) use load_levels::LoadNames;
 pub use panel::{Content, Panel};
 
 struct Kind {
@@ -89,8 +91,8 @@ const KINDS: [Kind; 15] = [
     },
     Kind {
         id: "concurrency",
-        title: "Requests under way",
-        question: "How many requests were under way at once, as the client and as the server count them?",
+        title: "Requests in flight",
+        question: "How many requests were in flight, as the client and as the server count them?",
         content: concurrency::content,
     },
     Kind {

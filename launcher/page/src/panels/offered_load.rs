@@ -24,8 +24,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let mut rates =
         figure("offered-load", "Due, sent and succeeded", caption, time(document), quantity("Requests", "requests/s"));
     rates.series.push(line("due", Tone::Plan, bins.mean_rates(&series.due, together)));
-    rates.series.push(line("sent", Tone::Median, bins.mean_rates(&series.sent, together)));
-    rates.series.extend(series.ended.get("ok").map(|it| line("succeeded", Tone::Good, bins.mean_rates(it, together))));
+    rates.series.push(line("sent", Tone::Category(1), bins.mean_rates(&series.sent, together)));
+    rates.series.extend(series.ended.get("ok").map(|it| line("succeeded", Tone::Main, bins.mean_rates(it, together))));
     stage_times::mark_borders(&mut rates, document);
     let mut figures = vec![rates];
     if let Some(lag) = &series.send_lag_ms {

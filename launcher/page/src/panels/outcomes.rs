@@ -27,7 +27,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let (ok, others): (Vec<_>, Vec<_>) = of_time.ended.iter().partition(|(name, _)| *name == OK);
     for (name, counts) in ok.into_iter().chain(others) {
         let tone = match name.as_str() {
-            OK => Tone::Good,
+            OK => Tone::Main,
             other if QUIET.contains(&other) => Tone::Quiet,
             _ => {
                 failures += 1;

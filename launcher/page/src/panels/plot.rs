@@ -3,6 +3,8 @@
 use charts::{Axis, Figure, Mark, MarkAt, Place, Scale, Series, Shape, Tone};
 use document::ReportDocument;
 
+use crate::text;
+
 /// Why a panel of latencies has no data.
 pub(super) const NO_SUCCESS: &str = "No request succeeded.";
 
@@ -12,6 +14,7 @@ pub(super) fn figure(id: &str, title: &str, caption: impl Into<String>, x: Axis,
         id: id.to_owned(),
         title: title.to_owned(),
         caption: caption.into(),
+        finding: String::new(),
         x,
         y,
         series: Vec::new(),
@@ -22,12 +25,16 @@ pub(super) fn figure(id: &str, title: &str, caption: impl Into<String>, x: Axis,
 
 /// An axis of a quantity, from zero.
 pub(super) fn quantity(label: &str, unit: &str) -> Axis {
-    Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Linear, includes: vec![0.0] }
+    axis(label, unit, Scale::Linear, vec![0.0])
 }
 
 /// An axis of values over several orders of magnitude.
 pub(super) fn logarithmic(label: &str, unit: &str) -> Axis {
-    Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Log, includes: Vec::new() }
+    axis(label, unit, Scale::Log, Vec::new())
+}
+
+fn axis(label: &str, unit: &str, scale: Scale, includes: Vec<f64>) -> Axis {
+    Axis { label: label.to_owned(), unit: unit.to_owned(), scale, includes, labels: Vec::new() }
 }
 
 /// Maximum ratio of the largest to the smallest latency on a linear axis. Beyond it, the small values would lie on the axis.
@@ -42,7 +49,7 @@ pub(super) fn latency(label: &str, values: impl IntoIterator<Item = f64>) -> Axi
 
 /// An axis of shares, from 0 to 1.
 pub(super) fn share(label: &str) -> Axis {
-    Axis { label: label.to_owned(), unit: "share".to_owned(), scale: Scale::Linear, includes: vec![0.0, 1.0] }
+    axis(label, "share", Scale::Linear, vec![0.0, 1.0])
 }
 
 /// The axis of time, with the same length in every figure of a run: from the start to the end of the client's and the servers' series.
@@ -51,11 +58,29 @@ pub(super) fn time(document: &ReportDocument) -> Axis {
     let server = document.server_metrics.as_ref().and_then(|it| it.time_series.as_ref());
     let server = server.map(|it| it.start_ms + it.bin_ms * it.failed_scrapes.0.len() as f64);
     let ends = client.into_iter().chain(server).map(seconds);
-    Axis {
-        label: "Time since the start of the run".to_owned(),
-        unit: "s".to_owned(),
-        scale: Scale::Linear,
-        includes: [0.0].into_iter().chain(ends).collect(),
+    axis("Time since the start of the run", "s", Scale::Linear, [0.0].into_iter().chain(ends).collect())
+}
+
+/// An axis of the load of stages, with a label at each load: logarithmic if the loads are far apart.
+pub(super) fn loads(label: &str, unit: &str, loads: impl IntoIterator<Item = f64>) -> Axis {
+    let mut labels: Vec<f64> = loads.into_iter().collect();
+    labels.dedup();
+    let ends = labels.first().copied().zip(labels.last().copied());
+    let is_far = ends.is_some_and(|(least, most)| least > 0.0 && most >= 2.0 * least);
+    let (scale, includes) = if is_far { (Scale::Log, Vec::new()) } else { (Scale::Linear, vec![0.0]) };
+    Axis { labels, ..axis(label, unit, scale, includes) }
+}
+
+/// The least and the greatest value of a figure in words: `99.7 to 1,649`.
+pub(super) fn between(values: impl IntoIterator<Item = f64>, unit: &str) -> String {
+    let known = values.into_iter().filter(|it| it.is_finite());
+    let (least, most) =
+        known.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), it| (least.min(it), most.max(it)));
+    match unit {
+        _ if least > most => String::new(),
+        "ms" => text::durations(least, most),
+        "share" => text::percents(least, most),
+        _ => format!("{} to {} {unit}", text::three(least), text::three(most)).trim_end().to_owned(),
     }
 }
 

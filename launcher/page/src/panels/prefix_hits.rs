@@ -21,7 +21,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         .collect();
     let server = of_server(document);
     let hits =
-        server.as_ref().ok().and_then(|it| level(it, "server's metrics", Tone::Median, &it.prefix_cache_hit_share));
+        server.as_ref().ok().and_then(|it| level(it, "server's metrics", Tone::Main, &it.prefix_cache_hit_share));
     if by_usage.is_empty() && hits.is_none() {
         return Err(match server {
             Err(why) => format!("{why} The usage of the answers has no cached tokens either."),

@@ -26,11 +26,17 @@ pub(super) fn content(document: &ReportDocument) -> Content {
          when it was sent, when its first token came, and when it ended.",
         count(sample.of)
     );
-    let rows = Axis { label: "Requests".to_owned(), unit: String::new(), scale: Scale::Linear, includes: Vec::new() };
+    let rows = rows();
     let mut figure = figure("requests", "Requests on a time line", caption, time(document), rows);
-    figure.series.push(series("requests", Tone::Median, Shape::Requests(requests)));
+    figure.series.push(series("requests", Tone::Main, Shape::Requests(requests)));
     stage_times::mark_borders(&mut figure, document);
     Ok(vec![figure])
+}
+
+/// The axis of requests has no values.
+fn rows() -> Axis {
+    let (label, unit) = ("Requests".to_owned(), String::new());
+    Axis { label, unit, scale: Scale::Linear, includes: Vec::new(), labels: Vec::new() }
 }
 
 fn request(document: &ReportDocument, sample: &RequestSampleDocument, index: usize) -> Option<Request> {

@@ -18,8 +18,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         "Requests that the servers run and that wait in them, added over the servers. Waiting requests add to TTFT.",
         quantity("Requests", ""),
         [
-            level(server, "running", Tone::Median, &server.running_requests),
-            level(server, "waiting", Tone::Bad, &server.waiting_requests),
+            level(server, "running", Tone::Main, &server.running_requests),
+            level(server, "waiting", Tone::Category(1), &server.waiting_requests),
         ],
     );
     let preemptions = over_time(
@@ -28,7 +28,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         "Preemptions",
         "Requests per second that lost their KV cache to others: their tokens are computed again, which adds to latency.",
         quantity("Preemptions", "requests/s"),
-        [level(server, "preemptions", Tone::Bad, &server.preemptions_per_second)],
+        [level(server, "preemptions", Tone::Main, &server.preemptions_per_second)],
     );
     server_series::content([queue, preemptions], "running or waiting requests")
 }

@@ -60,7 +60,7 @@ pub(super) fn words_of_windows(document: &ReportDocument) -> String {
 fn profiled(document: &ReportDocument) -> Option<Shade> {
     let window = document.profiling.as_ref()?.window?;
     let (from, to) = (seconds(window.from_ms), seconds(window.to_ms));
-    (to > from).then(|| Shade { from, to, label: "profiled".to_owned(), tone: Tone::Bad })
+    (to > from).then(|| Shade { from, to, label: "profiled".to_owned(), tone: Tone::Doubt })
 }
 
 fn warm_up(document: &ReportDocument, stage: &StageDocument) -> Option<Shade> {
@@ -80,10 +80,10 @@ fn steady_window(stage: &StageDocument) -> Option<Shade> {
     let state = stage.uncertainty.steady_state.as_ref()?;
     let window = state.window.as_ref()?;
     let (label, tone) = match state.verdict.as_str() {
-        "steady" => ("steady", Tone::Good),
-        "driftingUp" => ("drifting up", Tone::Bad),
-        "driftingDown" => ("drifting down", Tone::Bad),
-        "anomaly" => ("parts far from the rest", Tone::Bad),
+        "steady" => ("steady", Tone::Main),
+        "driftingUp" => ("drifting up", Tone::Doubt),
+        "driftingDown" => ("drifting down", Tone::Doubt),
+        "anomaly" => ("parts far from the rest", Tone::Doubt),
         _ => ("no steady state", Tone::Quiet),
     };
     Some(Shade { from: seconds(window.from_ms), to: seconds(window.to_ms), label: label.to_owned(), tone })

@@ -7,7 +7,7 @@ use super::{
     Content,
     bins::{Bins, of_run},
     plot::{figure, line, quantity, series, time},
-    server_series::{level, of_server},
+    server_series::{of_server, places},
     stage_times,
 };
 
@@ -15,28 +15,39 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let client = of_run(document)?;
     let server = of_server(document).ok();
     let mut figures: Vec<Figure> = server.and_then(|it| by_source(document, it)).into_iter().collect();
-    let caption = match server {
-        Some(_) => {
-            "Tokens per second as the client and as the server count them. The client counts prompt tokens by usage with the first token of a \
-             request, and output tokens as their events arrive."
-        }
-        None => {
-            "Tokens per second as the client counts them: prompt tokens by usage with the first token of a request, output tokens as their events \
-             arrive. There is no series of the server to compare with."
-        }
+    let counted = match server {
+        Some(_) => "as the client and as the server count them",
+        None => "as the client counts them; there is no series of the server to compare with",
     };
-    let mut both = figure("tokens", "Client and server", caption, time(document), quantity("Tokens", "tokens/s"));
     let bins = Bins::from_series(client);
-    both.series.push(line("output, client", Tone::Median, bins.rates(&client.output_tokens)));
-    both.series.extend(client.input_tokens.as_ref().map(|it| line("prompt, client", Tone::High, bins.rates(it))));
-    if let Some(server) = server {
-        let output = &server.generation_tokens_per_second;
-        both.series.extend(level(server, "generated, server", Tone::Category(4), output));
-        let prompt = &server.prompt_tokens_per_second;
-        both.series.extend(level(server, "prompt, server", Tone::Category(3), prompt));
+    let mut output = figure(
+        "tokens",
+        "Output tokens per second",
+        format!("Output tokens per second, {counted}. The client counts them as their events arrive."),
+        time(document),
+        quantity("Output", "tokens/s"),
+    );
+    output.series.push(line("output, client", Tone::Main, bins.rates(&client.output_tokens)));
+    let generated = server.and_then(|it| it.generation_tokens_per_second.as_ref().map(|tokens| (it, tokens)));
+    output
+        .series
+        .extend(generated.map(|(it, tokens)| line("generated, server", Tone::Category(1), places(it, tokens))));
+    let mut prompt = figure(
+        "prompt-tokens",
+        "Prompt tokens per second",
+        format!(
+            "Prompt tokens per second, {counted}. The client counts them by usage, with the first token of a request."
+        ),
+        time(document),
+        quantity("Prompt", "tokens/s"),
+    );
+    prompt.series.extend(client.input_tokens.as_ref().map(|it| line("prompt, client", Tone::Main, bins.rates(it))));
+    let told = server.and_then(|it| it.prompt_tokens_per_second.as_ref().map(|tokens| (it, tokens)));
+    prompt.series.extend(told.map(|(it, tokens)| line("prompt, server", Tone::Category(1), places(it, tokens))));
+    for mut figure in [output, prompt].into_iter().filter(|it| !it.series.is_empty()) {
+        stage_times::mark_borders(&mut figure, document);
+        figures.push(figure);
     }
-    stage_times::mark_borders(&mut both, document);
-    figures.push(both);
     Ok(figures)
 }
 
@@ -56,7 +67,7 @@ fn by_source(document: &ReportDocument, server: &ServerSeriesDocument) -> Option
         (None, _) => {}
     }
     let generated = server.generation_tokens_per_second.as_ref();
-    parts.extend(generated.map(|it| series("generated", Tone::Median, bars(it.0.clone()))));
+    parts.extend(generated.map(|it| series("generated", Tone::Main, bars(it.0.clone()))));
     if parts.is_empty() {
         return None;
     }

@@ -1,16 +1,23 @@
 //! `report.html`: the page of one run.
 //!
-//! It is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: it contains its styles and
-//! its script, and its policy blocks everything else.
+//! The answer comes first: a sentence, the verdicts, one chart and the matrix of stages and limits. Then come figures, small charts, how far to trust
+//! them, what has no data, and how to run it again. What few readers look for is folded.
+//!
+//! The page is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: it contains its styles
+//! and its script, and its policy blocks everything else.
 
-mod asides;
+mod again;
+mod charts;
 mod definitions;
 mod head;
+mod hero;
+mod matrix;
 mod places;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod trust;
 
 use document::{Renderer, ReportDocument, Section};
 use serde::Serialize;
@@ -18,11 +25,11 @@ use serde::Serialize;
 use crate::{
     PageError,
     frame::{self, Frame},
-    panels::{Panel, panels},
-    table::{Table, lines},
+    panels::{LoadNames, panels},
+    table::Table,
 };
-use asides::Aside;
-use places::{Block, Places};
+use charts::Charts;
+use places::Places;
 
 /// Maximum size of a page in bytes, for any run: 100 stages, all panels full, hostile texts. A test checks it.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -30,24 +37,46 @@ pub const MAX_BYTES: usize = 4 << 20;
 /// Everything that the template shows. The template escapes every text.
 #[derive(Serialize)]
 struct View {
+    nav: Vec<Link>,
     head: head::Head,
-    summary: Vec<Block>,
-    /// Side by side, below the summary.
-    asides: Vec<Aside>,
-    panels: Vec<PanelView>,
-    tables: Vec<Table>,
-    notices: Vec<String>,
+    hero: Vec<hero::Pick>,
+    matrix: matrix::Matrix,
+    tiles: Vec<tiles::Tile>,
+    places: Places,
+    charts: Charts,
+    trust: trust::Trust,
+    again: again::Again,
     definitions: Vec<definitions::Definition>,
 }
 
+/// A section in the navigation.
 #[derive(Serialize)]
-struct PanelView {
+struct Link {
     id: &'static str,
     title: &'static str,
+    /// The number of its entries, where it says something.
+    count: Option<usize>,
+}
+
+/// Tables and charts that few readers look for: a heading opens them.
+#[derive(Default, Serialize)]
+struct Fold {
+    id: &'static str,
+    title: String,
+    /// The reader's question that it answers; empty where the title says it.
     question: &'static str,
-    /// Markup of the figures; empty if there is a reason instead.
+    tables: Vec<Table>,
+    /// Markup.
     figures: Vec<String>,
-    absent: String,
+    lines: Vec<String>,
+}
+
+impl Fold {
+    /// `None` without a table.
+    fn of_tables(id: &'static str, title: &str, tables: impl IntoIterator<Item = Table>) -> Option<Fold> {
+        let tables: Vec<Table> = tables.into_iter().filter_map(Table::filled).collect();
+        (!tables.is_empty()).then(|| Fold { id, title: title.to_owned(), tables, ..Fold::default() })
+    }
 }
 
 /// The text of the page.
@@ -55,28 +84,41 @@ struct PanelView {
 /// # Errors
 /// The template cannot be rendered, which is a defect of this program.
 pub fn render(document: &ReportDocument) -> Result<String, PageError> {
+    let loads = LoadNames::new(document);
+    let panels = panels(document);
+    let hero = hero::picks(document, &loads, &panels);
     let mut places = Places::default();
     Section::of(document, Renderer::Page).for_each(|it| places.add(it, document));
-    let Places { summary, asides, tables } = places;
+    let charts = Charts::new(document, panels, &hero);
     let view = View {
+        nav: links(&places, &charts),
         head: head::Head::new(document),
-        summary,
-        asides,
-        panels: panels(document).into_iter().map(PanelView::new).collect(),
-        tables,
-        notices: lines(document.notices.iter().map(|it| format!("{}: {}", it.path, it.message))),
+        hero,
+        matrix: matrix::Matrix::new(document, &loads),
+        tiles: tiles::tiles(document, &loads),
+        charts,
+        trust: trust::Trust::new(document),
+        again: again::Again::new(document, &loads),
         definitions: definitions::definitions(),
+        places,
     };
-    let title = format!("{}: {}", document.run.title(), document.outcome.name());
+    let title = format!("{}: {}", document.run.title(), view.head.sentence);
     frame::render(&Frame { title: &title, template: include_str!("page.html"), view: &view })
 }
 
-impl PanelView {
-    fn new(panel: Panel) -> PanelView {
-        let (figures, absent) = match panel.content {
-            Ok(figures) => (figures.iter().map(frame::figure).collect(), String::new()),
-            Err(why) => (Vec::new(), why),
-        };
-        PanelView { id: panel.id, title: panel.title, question: panel.question, figures, absent }
-    }
+fn links(places: &Places, charts: &Charts) -> Vec<Link> {
+    let link = |id, title| Link { id, title, count: None };
+    let some = |is_there: bool, id, title| is_there.then(|| link(id, title));
+    let absent = Link { count: Some(charts.absent.len()), ..link("no-data", "No data") };
+    let links = [
+        Some(link("answer", "Answer")),
+        some(!places.tests.is_empty(), "tests", "Tests"),
+        some(!places.figures.is_empty() || !places.more_figures.is_empty(), "figures", "Figures"),
+        some(!charts.over_load.is_empty(), "load", "Over load"),
+        some(!charts.over_time.is_empty() || !charts.more_over_time.is_empty(), "time", "Over time"),
+        Some(link("trust", "Can I trust it?")),
+        (!charts.absent.is_empty()).then_some(absent),
+        Some(link("again", "Run it again")),
+    ];
+    links.into_iter().flatten().collect()
 }

@@ -4,66 +4,58 @@ use document::{ReportDocument, Section};
 use serde::Serialize;
 
 use super::{
-    asides::{self, Aside},
+    Fold,
     tables::{self, Place},
-    tiles::{self, Tile},
 };
 use crate::table::Table;
 
-/// A part of the summary: tiles, or a table.
-#[derive(Serialize)]
-pub(super) struct Block {
-    tiles: Vec<Tile>,
-    table: Option<Table>,
-}
-
-/// The content that the sections put into each place of the page.
-#[derive(Default)]
+/// The tables that the sections put into each place of the page.
+#[derive(Default, Serialize)]
 pub(super) struct Places {
-    /// Above the panels.
-    pub(super) summary: Vec<Block>,
-    /// Side by side, below the summary.
-    pub(super) asides: Vec<Aside>,
-    /// Below the panels.
-    pub(super) tables: Vec<Table>,
+    /// What a run tests beside its load: before the figures.
+    pub(super) tests: Vec<Table>,
+    pub(super) figures: Vec<Table>,
+    /// Figures that few readers look for.
+    pub(super) more_figures: Vec<Fold>,
 }
 
 impl Places {
     pub(super) fn add(&mut self, section: Section, document: &ReportDocument) {
         match section {
-            Section::Objectives => self.above(tables::objectives(document)),
-            Section::Headline => self.summary.push(Block { tiles: tiles::tiles(document), table: None }),
-            Section::LoadGen => self.above(tables::loadgen(document)),
-            Section::Accuracy => self.above(tables::accuracy(document)),
-            Section::Profiling => self.above(tables::profiling(document)),
-            Section::Stages => self.above(tables::overview(document)),
-            Section::Figures => self.below(tables::figures(document)),
-            Section::Sureness => {
-                self.asides.extend(asides::steady_state(document));
-                self.below(tables::sureness(document));
+            Section::Objectives => {
+                self.more_figures.extend(Fold::of_tables("limits", "Limits in full", tables::objectives(document)));
+            }
+            Section::LoadGen => self.tests.extend(tables::loadgen(document)),
+            Section::Accuracy => self.tests.extend(tables::accuracy(document)),
+            Section::Profiling => self.fold("profiling", tables::profiling(document)),
+            Section::Figures => {
+                self.figures.extend(tables::overview(document));
+                self.fold("latencies", [tables::latencies(document)]);
+                self.fold("rates", [tables::rates(document)]);
+                self.fold("errors", [tables::failures(document)]);
             }
             // The head contains the server if it died.
             Section::ManagedServer => {
-                self.above(tables::managed_server(document, Place::BesideStart));
-                self.below(tables::managed_server(document, Place::Below));
+                self.tests.extend(tables::managed_server(document, Place::BesideStart));
+                self.fold("managed-server", tables::managed_server(document, Place::Below));
             }
-            Section::Server => self.below(tables::server(document)),
+            Section::Server => {
+                let title = "The server's own metrics";
+                self.more_figures.extend(Fold::of_tables("server", title, tables::server(document)));
+            }
             Section::Startups => {
-                self.above(tables::startups(document));
-                self.below(tables::startups_aside(document));
+                self.tests.extend(tables::startups(document));
+                self.fold("startups", tables::startups_aside(document));
             }
-            Section::Contamination => self.asides.push(asides::cache(document)),
-            Section::Judgement => {
-                self.asides.extend(asides::warnings(document));
-                self.below([tables::own_part(document)]);
-            }
-            Section::Identity => {
-                self.asides.push(asides::labels(&document.labels));
-                self.below([tables::identity(document)]);
-            }
-            Section::Repeat => self.asides.push(asides::again(document)),
-            // Shown in the head of the page, in panels, within other sections, or only in `report.md`.
+            // Shown in the head of the page, below "Can I trust it?" and "Run it again", in charts, within other sections, or only in `report.md`.
             Section::Head
+            | Section::Headline
+            | Section::Stages
+            | Section::Sureness
+            | Section::Contamination
+            | Section::Judgement
+            | Section::Identity
+            | Section::Repeat
             | Section::Classes
             | Section::Steps
             | Section::Interactivity
@@ -74,11 +66,14 @@ impl Places {
         }
     }
 
-    fn above(&mut self, table: Option<Table>) {
-        self.summary.extend(table.map(|it| Block { tiles: Vec::new(), table: Some(it) }));
+    fn fold(&mut self, id: &'static str, tables: impl IntoIterator<Item = Table>) {
+        self.more_figures.extend(fold(id, tables));
     }
+}
 
-    fn below(&mut self, tables: impl IntoIterator<Item = Table>) {
-        self.tables.extend(tables.into_iter().filter_map(Table::filled));
-    }
+/// A fold with the title of its first table.
+fn fold(id: &'static str, tables: impl IntoIterator<Item = Table>) -> Option<Fold> {
+    let tables: Vec<Table> = tables.into_iter().collect();
+    let title = tables.first()?.title.clone();
+    Fold::of_tables(id, &title, tables)
 }

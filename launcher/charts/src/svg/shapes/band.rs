@@ -34,7 +34,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, intervals: 
     }
     if !path.is_empty() {
         let colour = paint.tone(tone);
-        canvas.put(format_args!(r#"<path d="{}" fill="{colour}" fill-opacity="0.2"/>"#, path.d));
+        canvas.path(&path.d, format_args!(r#"fill="{colour}" fill-opacity="0.2""#));
     }
 }
 

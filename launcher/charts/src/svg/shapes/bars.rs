@@ -32,5 +32,5 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, bars: &[Sta
     }
     // Failures have stripes, so that a reader finds them without colour.
     let fill = if tone == Tone::Bad { format!("url(#{id}-stripes)").into() } else { paint.tone(tone) };
-    canvas.put(format_args!(r#"<path d="{}" fill="{fill}"/>"#, path.d));
+    canvas.path(&path.d, format_args!(r#"fill="{fill}""#));
 }

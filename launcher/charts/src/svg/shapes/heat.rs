@@ -51,7 +51,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, heat: &Heat
     }
     for (level, path) in levels.iter().enumerate().filter(|it| !it.1.is_empty()) {
         let colour = paint.heat(level);
-        canvas.put(format_args!(r#"<path d="{}" fill="{colour}" shape-rendering="crispEdges"/>"#, path.d));
+        canvas.path(&path.d, format_args!(r#"fill="{colour}" shape-rendering="crispEdges""#));
     }
 }
 
@@ -90,12 +90,9 @@ pub(crate) fn draw_key(canvas: &mut Canvas, paint: Paint, font: &Font<'_>, (left
     let first = left + text::width(&key.before, FONT) + 6.0;
     canvas.text(first - 6.0, base, Anchor::End, font, &key.before);
     for (index, level) in key.levels.iter().enumerate() {
-        let (x, colour) = (Px(first + index as f64 * CELL), paint.heat(*level));
-        canvas.put(format_args!(
-            r#"<rect x="{x}" y="{}" width="{}" height="10" fill="{colour}"/>"#,
-            Px(base - 9.0),
-            Px(CELL)
-        ));
+        let (x, width, colour) = (canvas.across(first + index as f64 * CELL), canvas.across(CELL), paint.heat(*level));
+        canvas
+            .put(format_args!(r#"<rect x="{x}" y="{}" width="{width}" height="10" fill="{colour}"/>"#, Px(base - 9.0)));
     }
     canvas.text(first + key.levels.len() as f64 * CELL + 6.0, base, Anchor::Start, font, &key.after);
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     figure::{Place, Tone},
+    palette,
     svg::{
         canvas::{Canvas, Path},
         frame::Frame,
@@ -66,16 +67,15 @@ fn stroke(canvas: &mut Canvas, paint: Paint, path: &Path, dots: &Path, tone: Ton
     }
     let (colour, dashes) = (paint.tone(tone), dash_attribute(tone));
     if !dots.is_empty() {
-        canvas.put(format_args!(
-            r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="5" stroke-linecap="round"/>"#,
-            dots.d
-        ));
+        canvas.path(&dots.d, format_args!(r#"fill="none" stroke="{colour}" stroke-width="5" stroke-linecap="round""#));
     }
-    let width = if tone == Tone::Plan { 1.5 } else { 2.0 };
-    canvas.put(format_args!(
-        r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="{}"{dashes}/>"#,
-        path.d,
-        // Round ends would fill the gaps between short dashes.
-        if dashes.is_empty() { "round" } else { "butt" },
-    ));
+    let width = palette::width(tone);
+    // Round ends would fill the gaps between short dashes.
+    let ends = if dashes.is_empty() { "round" } else { "butt" };
+    canvas.path(
+        &path.d,
+        format_args!(
+            r#"fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="{ends}"{dashes}"#
+        ),
+    );
 }

@@ -81,6 +81,10 @@ pub(crate) fn names(
     layout: &Layout,
     taken: &mut Taken,
 ) {
+    // The labels of the axis name the points.
+    if !figure.x.labels.is_empty() {
+        return;
+    }
     for (series, key) in figure.series.iter().zip(&legend.keys) {
         if let Shape::Points { points, .. } = &series.shape {
             open_group(canvas, Some(*key));
@@ -91,7 +95,7 @@ pub(crate) fn names(
 }
 
 /// Begins a group of elements that a reader can hide together.
-fn open_group(canvas: &mut Canvas, key: Option<usize>) {
+pub(crate) fn open_group(canvas: &mut Canvas, key: Option<usize>) {
     match key {
         Some(key) => canvas.put(format_args!(r#"<g data-key="{key}">"#)),
         None => canvas.put(format_args!("<g>")),

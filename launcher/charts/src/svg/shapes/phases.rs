@@ -13,7 +13,7 @@ pub(crate) struct Phase {
 /// In the order of time. The last entry replaces the phase in which a request failed.
 pub(crate) const PHASES: [Phase; 4] = [
     Phase { name: "due, not sent", tone: Tone::Quiet, sample: Sample::Bar },
-    Phase { name: "sent to first token", tone: Tone::High, sample: Sample::Bar },
-    Phase { name: "first token to end", tone: Tone::Median, sample: Sample::Bar },
+    Phase { name: "sent to first token", tone: Tone::Category(1), sample: Sample::Bar },
+    Phase { name: "first token to end", tone: Tone::Main, sample: Sample::Bar },
     Phase { name: "failed", tone: Tone::Bad, sample: Sample::Striped },
 ];

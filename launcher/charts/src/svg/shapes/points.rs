@@ -1,12 +1,11 @@
 //! Points with ranges and names.
 
-use super::marks_path::marks_path;
 use crate::{
     figure::{Point, Tone},
-    palette::{self},
+    palette,
     svg::{
         annotations::{bounds, boxes},
-        canvas::{Anchor, Canvas, Font, Path},
+        canvas::{Anchor, Canvas, Font, Path, Px},
         frame::Frame,
         labels::Taken,
         layout::{Layout, SMALL},
@@ -43,37 +42,79 @@ pub(crate) fn draw(
         for (index, (_, (x, y))) in placed.iter().enumerate() {
             if index == 0 { path.go(*x, *y) } else { path.line(*x, *y) }
         }
-        let dashes = dash_attribute(tone);
-        canvas.put(format_args!(
-            r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="1.6" stroke-linejoin="round"{dashes}/>"#,
-            path.d
-        ));
+        let (width, dashes) = (palette::width(tone), dash_attribute(tone));
+        let attributes =
+            format!(r#"fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round"{dashes}"#);
+        canvas.path(&path.d, format_args!("{attributes}"));
     }
-    let mut whiskers = Path::default();
-    for (point, (x, _)) in &placed {
-        let Some((low, high)) = point.range else { continue };
-        let (Some(low), Some(high)) = (frame.y_within(low), frame.y_within(high)) else { continue };
-        whiskers.go(*x, low);
-        whiskers.vertical(high);
-        for y in [low, high] {
-            whiskers.go(x - 3.0, y);
-            whiskers.horizontal(x + 3.0);
-        }
-        taken.take([x - 2.0, low.min(high), x + 2.0, low.max(high)]);
-    }
-    if !whiskers.is_empty() {
-        canvas.put(format_args!(r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="1.2"/>"#, whiskers.d));
-    }
-    let size = if placed.len() > LARGE { 2.0 } else { 4.2 };
-    let d = marks_path(palette::marker(tone), size, placed.iter().map(|it| it.1));
-    if !d.is_empty() {
-        put_markers(canvas, paint, tone, &d);
+    whiskers(canvas, &colour, frame, &placed, taken);
+    let size = match (placed.len() > LARGE, joined) {
+        (true, _) => 2.0,
+        (false, true) => 3.0,
+        (false, false) => 4.5,
+    };
+    let has_note = |it: &Point| canvas.is_in_page() && !it.note.is_empty();
+    let (noted, plain): (Vec<_>, Vec<_>) = placed.iter().copied().partition(|it| has_note(it.0));
+    let places: Vec<(f64, f64)> = plain.iter().map(|it| it.1).collect();
+    put_markers(canvas, paint, tone, size, &places);
+    for (point, place) in noted {
+        with_note(canvas, paint, frame, tone, point, place);
     }
     if placed.len() <= NAMED {
         placed.iter().for_each(|(_, (x, y))| taken.take([x - size, y - size, x + size, y + size]));
         let lines = placed.windows(2).take(if joined { NAMED } else { 0 });
         lines.for_each(|pair| take_line(pair[0].1, pair[1].1, taken));
     }
+}
+
+fn whiskers(canvas: &mut Canvas, colour: &str, frame: &Frame, placed: &[(&Point, (f64, f64))], taken: &mut Taken) {
+    let mut path = Path::default();
+    for (point, (x, _)) in placed {
+        let Some((low, high)) = point.range else { continue };
+        let (Some(low), Some(high)) = (frame.y_within(low), frame.y_within(high)) else { continue };
+        path.go(*x, low);
+        path.vertical(high);
+        for y in [low, high] {
+            path.go(x - 3.0, y);
+            path.horizontal(x + 3.0);
+        }
+        taken.take([x - 2.0, low.min(high), x + 2.0, low.max(high)]);
+    }
+    if !path.is_empty() {
+        canvas.path(&path.d, format_args!(r#"fill="none" stroke="{colour}" stroke-width="1.2""#));
+    }
+}
+
+/// The room around a point that answers to a pointer, and the distance of its note.
+const REACH: f64 = 12.0;
+const ABOVE: f64 = 38.0;
+const NOTE: f64 = 24.0;
+/// The font size of a note.
+const NOTE_TEXT: f64 = 12.0;
+
+/// A point with its note, which the style of the page shows on focus.
+fn with_note(canvas: &mut Canvas, paint: Paint, frame: &Frame, tone: Tone, point: &Point, (x, y): (f64, f64)) {
+    let note = text::escape(&point.note);
+    canvas.put(format_args!(r#"<g class="chart-point" tabindex="0" role="img" aria-label="{note}">"#));
+    canvas.put(format_args!(r#"<circle cx="{}" cy="{}" r="{REACH}" fill="none"/>"#, canvas.across(x), Px(y)));
+    put_markers(canvas, paint, tone, 5.5, &[(x, y)]);
+    let width = text::width(&point.note, NOTE_TEXT) * 0.9 + 16.0;
+    let share = (x - frame.left) / (frame.right - frame.left).max(1.0);
+    let left = -width * share.clamp(0.0, 1.0);
+    let (at, top) = (canvas.across(x), Px((y - ABOVE).max(-NOTE)));
+    canvas.put(format_args!(
+        concat!(
+            r#"<svg class="chart-note" x="{at}" y="{top}" height="{height}" aria-hidden="true">"#,
+            r#"<rect x="{left}" width="{width}" height="{height}" rx="4"/><text x="{middle}" y="16" text-anchor="middle">{note}</text></svg></g>"#
+        ),
+        at = at,
+        top = top,
+        height = Px(NOTE),
+        left = Px(left),
+        width = Px(width),
+        middle = Px(left + width / 2.0),
+        note = note
+    ));
 }
 
 fn pixels(frame: &Frame, it: &Point) -> Option<(f64, f64)> {

@@ -3,12 +3,11 @@
 use super::{open_group, phases::PHASES};
 use crate::{
     figure::Request,
-    palette::Marker,
     svg::{
         canvas::{Canvas, Path},
         frame::Frame,
+        legend::put_markers,
         paint::Paint,
-        shapes::marks_path,
     },
     thin,
 };
@@ -48,11 +47,10 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &
         let colour = paint.tone(tone);
         let fill = if phase == FAILED { format!("url(#{id}-stripes)").into() } else { colour.clone() };
         if !path.is_empty() {
-            canvas.put(format_args!(r#"<path d="{}" fill="{fill}"/>"#, path.d));
+            canvas.path(&path.d, format_args!(r#"fill="{fill}""#));
         }
         if phase == FAILED {
-            let d = marks_path(Marker::Cross, 3.0, ends.iter().copied());
-            canvas.put(format_args!(r#"<path d="{d}" fill="none" stroke="{colour}" stroke-width="1.6"/>"#));
+            put_markers(canvas, paint, tone, 3.0, &ends);
         }
         canvas.put(format_args!("</g>"));
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 fn points(points: &[(f64, f64)]) -> Vec<Point> {
-    points.iter().map(|(x, y)| Point { x: *x, y: *y, range: None, label: String::new() }).collect()
+    points.iter().map(|(x, y)| Point { x: *x, y: *y, ..Point::default() }).collect()
 }
 
 #[test]
@@ -83,9 +83,10 @@ fn stages_stand_by_rising_load_and_a_percentile_of_few_values_is_left_out() {
         Shape::Points { points, .. } => points.iter().map(|it| (it.x, it.label.clone())).collect::<Vec<_>>(),
         _ => Vec::new(),
     };
-    assert_eq!(of("p50"), [(10.0, String::new()), (20.0, String::new())]);
-    assert_eq!(of("p90"), [(10.0, String::new()), (20.0, "s0".to_owned())]);
+    assert_eq!(of("p50"), [(10.0, "s1".to_owned()), (20.0, "s0".to_owned())]);
+    assert_eq!(of("p90"), of("p50"));
     assert_eq!(of("p99"), [(10.0, "s1".to_owned())]);
+    assert_eq!((found.x.scale, found.x.labels.as_slice()), (Scale::Log, [10.0, 20.0].as_slice()));
     assert_eq!((found.x.label.as_str(), found.x.unit.as_str()), ("Offered load", "requests/s"));
 }
 
@@ -116,14 +117,23 @@ fn closed_loops_stand_by_their_concurrency() {
 fn an_objective_on_a_quantile_is_a_line_of_its_figure() {
     let mut document = full();
     document["objectives"] = json!([
-        {"name": "fast", "metric": "ttft", "stat": "p99", "bound": "max", "limit": 500.0, "unit": "ms", "met": "True"},
+        {"name": "fast", "metric": "ttft", "stat": "p99", "bound": "max", "limit": 500.0, "unit": "ms", "met": "True",
+         "stages": [{"stage": "r10", "met": "True", "observed": 59.0, "values": 10}]},
         {"name": "much", "metric": "requestsPerSecond", "bound": "min", "limit": 5.0, "unit": "perSecond", "met": "True"},
     ]);
     let document = read(&document);
     let found = figure(&document, "load", "load-ttft");
-    let marks: Vec<_> = found.marks.iter().filter(|it| matches!(it.at, MarkAt::Y(_))).collect();
-    assert_eq!((marks.len(), marks[0].at, marks[0].label.as_str()), (1, MarkAt::Y(500.0), "fast: p99 at most 500 ms"));
-    assert!(figure(&document, "load", "load-latency").marks.is_empty());
+    assert_eq!(limits(&found), [(500.0, "p99 limit 500\u{a0}ms")]);
+    assert_eq!(limits(&figure(&document, "load", "load-latency")), []);
+    // The marker of the stage is its verdict, and its note says it.
+    let met = series(&found, "met");
+    assert_eq!(values(met), [Some(59.0)]);
+    assert!(
+        matches!(&met.shape, Shape::Points { points, .. } if points[0].note.ends_with(": 59.0\u{a0}ms, met")),
+        "{met:?}"
+    );
+    let signs: Vec<_> = found.marks.iter().filter(|it| matches!(it.at, MarkAt::Below(_))).map(|it| &it.label).collect();
+    assert_eq!(signs, ["✓"]);
 }
 
 #[test]
@@ -132,8 +142,29 @@ fn the_limit_of_one_stage_names_it() {
     let objective = |name: &str, stage: &str| json!({"name": name, "metric": "ttft", "stat": "p99", "stage": stage, "bound": "max", "limit": 500.0, "unit": "ms", "met": "True"});
     document["objectives"] = json!([objective("low", "r10"), objective("all", "*")]);
     let found = figure(&read(&document), "load", "load-ttft");
-    let labels: Vec<&str> = found.marks.iter().map(|it| it.label.as_str()).collect();
-    assert_eq!(labels, ["low: p99 at most 500 ms, in stage r10", "all: p99 at most 500 ms"]);
+    assert_eq!(limits(&found), [(500.0, "p99 limit 500\u{a0}ms, in stage r10"), (500.0, "p99 limit 500\u{a0}ms")]);
+}
+
+/// The limits of a figure with their names.
+fn limits(figure: &charts::Figure) -> Vec<(f64, &str)> {
+    let limit = |it: &'_ charts::Mark| match it.at {
+        MarkAt::Limit(at) => Some(at),
+        _ => None,
+    };
+    figure.marks.iter().filter_map(|it| Some((limit(it)?, it.label.as_str()))).collect()
+}
+
+#[test]
+fn a_stage_that_is_not_valid_is_not_drawn() {
+    let mut document = sweep(&[level(10.0, 10.0, 100.0), level(20.0, 20.0, 100.0)]);
+    document["stages"][1]["invalid"] = json!(["the launcher stalled"]);
+    let found = figure(&read(&document), "load", "load-throughput");
+    assert_eq!(values(series(&found, "requests/s")), [Some(10.0)]);
+    document["outcome"] = "Invalid".into();
+    assert_eq!(values(series(&figure(&read(&document), "load", "load-throughput"), "requests/s")), [Some(10.0)]);
+    document["stages"][1]["invalid"] = json!([]);
+    let why = panel(&read(&document), "load").content.unwrap_err();
+    assert!(why.contains("not valid"), "{why}");
 }
 
 /// The figure of the distribution of the only stage.

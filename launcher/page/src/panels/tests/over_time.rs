@@ -16,7 +16,7 @@ fn warm_up_and_steady_window_are_shaded() {
         found.shades,
         [
             Shade { from: 0.0, to: 0.2, label: "warm-up".to_owned(), tone: Tone::Quiet },
-            Shade { from: 0.4, to: 0.9, label: "steady".to_owned(), tone: Tone::Good },
+            Shade { from: 0.4, to: 0.9, label: "steady".to_owned(), tone: Tone::Main },
         ]
     );
     assert_eq!(values(series(&found, "p99")), [Some(60.0), None]);
@@ -30,7 +30,7 @@ fn the_window_of_a_profiler_is_shaded_in_every_figure_over_time() {
         "kind": "Torch", "stage": "r10", "startMs": 0.0, "durationMs": 300.0, "stages": ["r10"],
         "window": {"fromMs": 250.0, "toMs": 550.0}, "remarks": ["kept"],
     });
-    let shade = Shade { from: 0.25, to: 0.55, label: "profiled".to_owned(), tone: Tone::Bad };
+    let shade = Shade { from: 0.25, to: 0.55, label: "profiled".to_owned(), tone: Tone::Doubt };
     let figures: Vec<_> = panels(&read(&document)).into_iter().flat_map(|it| it.content.unwrap()).collect();
     let of_time: Vec<_> = figures.iter().filter(|it| it.x.label.starts_with("Time")).collect();
     assert!(of_time.len() > 10);
@@ -68,7 +68,7 @@ fn a_window_that_drifts_is_not_called_steady() {
     let mut document = full();
     document["stages"][0]["uncertainty"]["steadyState"]["verdict"] = "driftingUp".into();
     let found = figure(&read(&document), "latency-over-time", "time-latency");
-    assert_eq!((found.shades[1].label.as_str(), found.shades[1].tone), ("drifting up", Tone::Bad));
+    assert_eq!((found.shades[1].label.as_str(), found.shades[1].tone), ("drifting up", Tone::Doubt));
     assert!(found.caption.contains("it is not steady"), "{}", found.caption);
 }
 
@@ -96,7 +96,7 @@ fn counts_become_rates_and_failures_stand_above_successes() {
     assert_eq!(
         found,
         [
-            ("ok", Tone::Good, vec![Some(10.0), Some(6.0)]),
+            ("ok", Tone::Main, vec![Some(10.0), Some(6.0)]),
             ("http_5xx", Tone::Bad, vec![Some(2.0)]),
             ("timeout", Tone::Category(2), vec![Some(2.0)]),
         ]
@@ -150,7 +150,7 @@ fn the_sample_says_its_size_and_its_moments_are_in_order() {
 fn server_and_client_stand_beside_each_other() {
     let document = read(&full());
     let concurrency = figure(&document, "concurrency", "concurrency");
-    assert_eq!(values(series(&concurrency, "client: under way")), [Some(1.5), Some(1.0)]);
+    assert_eq!(values(series(&concurrency, "client: in flight")), [Some(1.5), Some(1.0)]);
     assert_eq!(values(series(&concurrency, "server: running and waiting")), [Some(1.0), Some(5.0)]);
     let tokens = figure(&document, "tokens", "tokens");
     assert_eq!(values(series(&tokens, "output, client")), [Some(60.0), Some(40.0)]);

@@ -4,7 +4,7 @@ use document::ReportDocument;
 
 use crate::{table::Table, text};
 
-pub(super) fn table(document: &ReportDocument) -> Table {
+pub(crate) fn table(document: &ReportDocument) -> Table {
     let it = &document.figures;
     let caption = "Requests by what became of them, all stages together, with the first message of each kind.";
     let table = Table::new("errors", "Outcomes and errors", caption)

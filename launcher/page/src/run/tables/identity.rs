@@ -1,6 +1,5 @@
-//! Everything that identifies the run, and the launcher's measurements of itself.
+//! Everything that identifies the run.
 
-use crds::wording::percent;
 use document::{ReportDocument, Section};
 
 use crate::{table::Table, text};
@@ -53,6 +52,9 @@ pub(crate) fn table(document: &ReportDocument) -> Table {
             add("GPUs, as their exporter says", format!("{count} x {gpu}"));
         }
     }
+    if let Some(cores) = document.self_judgement.cores {
+        add("CPU cores of the load threads", text::number(cores));
+    }
     if let Some(it) = &document.hardware {
         let price = it
             .price_per_accelerator_hour
@@ -63,37 +65,4 @@ pub(crate) fn table(document: &ReportDocument) -> Table {
     Table::of(Section::Identity, "What was measured, with what, and by which program.")
         .texts(["Name", "Value"])
         .rows(rows.into_iter().map(|(name, value)| vec![name, value]))
-}
-
-/// The launcher's measurements of itself, beside their bounds.
-pub(crate) fn own_part(document: &ReportDocument) -> Table {
-    let it = &document.self_judgement;
-    let bounds = &document.resolved_run.validity;
-    let most = |bound: String| format!("at most {bound}");
-    let share = |it: Option<f64>| text::optional(it, percent);
-    let rows = [
-        ("Send lag, p99", text::optional(it.send_lag_p99_ms, text::time), most(bounds.max_send_lag_p99.to_string())),
-        (
-            "Receive delay, p99",
-            text::optional(it.receive_delay_ms.as_ref().map(|it| it.p99), text::time),
-            most(bounds.max_receive_delay_p99.to_string()),
-        ),
-        ("Busiest load thread", share(it.busiest_share), most(percent(bounds.max_cpu_share))),
-        ("Late reads of several events", share(it.late_share), most(percent(bounds.max_coalesced_read_share))),
-        ("Periods at the CPU limit", share(it.throttled_share), most(percent(bounds.max_throttled_share))),
-        ("CPU time stolen", share(it.steal_share), most(percent(bounds.max_steal_share))),
-        ("Time in stalls", share(it.stalled_share), most(percent(bounds.max_stalled_share))),
-        (
-            "Largest step of the clock",
-            text::optional(it.largest_clock_step_ms, text::time),
-            most(bounds.max_clock_step.to_string()),
-        ),
-        ("Dropped values", text::count(it.dropped), most("0".to_owned())),
-        ("CPU cores of the load threads", text::optional(it.cores, text::number), String::new()),
-    ];
-    let caption = "How well the launcher measured. Beyond a bound the run is invalid.";
-    Table::new("own-part", "The launcher's own part", caption)
-        .texts(["Figure"])
-        .numbers(["Found", "Bound"])
-        .rows(rows.into_iter().map(|(name, found, bound)| vec![name.to_owned(), found, bound]))
 }

@@ -23,7 +23,7 @@ const LATENCIES: [Figure; 10] = [
     Figure::PermitWait,
 ];
 
-pub(super) fn table(document: &ReportDocument) -> Table {
+pub(crate) fn table(document: &ReportDocument) -> Table {
     let caption = "Of the requests that succeeded. * marks a percentile that is the largest value: p90 needs 10 values, p95 20, p99 100, \
                    p99.9 1,000.";
     let table = Table::new("latencies", "Latencies", caption)
@@ -56,7 +56,7 @@ fn row(figure: Figure, stage: &StageDocument) -> Option<Vec<String>> {
 }
 
 /// Figures with their intervals, for the whole stage and its steady window.
-pub(super) fn sureness(document: &ReportDocument) -> Table {
+pub(crate) fn sureness(document: &ReportDocument) -> Table {
     let caption = "Intervals come from the variation within this run: 95 of 100 such intervals hold the true value. Another run may differ by \
                    more. Requests that depend on each other count as fewer effective values.";
     let table = Table::of(Section::Sureness, caption).texts(["Figure", "Stage"]).numbers([
@@ -82,7 +82,7 @@ fn sure_rows(stage: &StageDocument) -> Vec<Vec<String>> {
     let it = &stage.uncertainty;
     let window = it.steady_state.as_ref().and_then(|it| it.window.as_ref());
     let mut rows = Vec::new();
-    for figure in [Figure::Ttft, Figure::Tpot, Figure::Latency] {
+    for figure in [Figure::Ttft, Figure::Tpot, Figure::Itl, Figure::Latency] {
         let Some(whole) = it.latencies(figure) else { continue };
         let window = window.and_then(|it| it.latencies(figure));
         for stat in [Stat::Mean, Stat::P50, Stat::P90, Stat::P99] {

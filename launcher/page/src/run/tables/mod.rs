@@ -17,18 +17,15 @@ use document::ReportDocument;
 use crate::table::Table;
 
 pub(super) use accuracy::accuracy;
-pub(super) use identity::{own_part, table as identity};
+pub(super) use failures::table as failures;
+pub(super) use identity::table as identity;
+pub(super) use latencies::table as latencies;
 pub(super) use loadgen::loadgen;
 pub(super) use managed_server::{Place, managed_server};
 pub(super) use objectives::objectives;
 pub(super) use profiling::profiling;
-pub(super) use stages::{overview, steady_words};
+pub(super) use stages::{overview, rates};
 pub(super) use startups::{startups, startups_aside};
-
-/// Latencies, rates and outcomes.
-pub(super) fn figures(document: &ReportDocument) -> [Table; 3] {
-    [latencies::table(document), stages::rates(document), failures::table(document)]
-}
 
 /// Intervals, steady state and Little's law.
 pub(super) fn sureness(document: &ReportDocument) -> [Table; 2] {

@@ -1,31 +1,139 @@
 //! The stages: the table of the first screen, and their rates.
 
 use crds::{benchmark_run::Stat, wording::percent};
-use document::{EstimateDocument, LatenciesDocument, ReportDocument, Section, StageDocument, Statistics};
+use document::{EstimateDocument, ReportDocument, StageDocument};
 use figures::Figure;
 use workload_profiles::workload::Load;
 
 use crate::{
-    table::Table,
+    panels::LoadNames,
+    run::matrix,
+    table::{Cell, Table},
     text::{self, NOTHING},
+    validity,
 };
 
-/// The latencies of the first screen.
-const LATENCIES: [Figure; 3] = [Figure::Ttft, Figure::Tpot, Figure::Latency];
+/// Statistics of a latency with columns of their own.
+type Shown = (Figure, &'static [Stat]);
 
-/// The headline figures of each stage with their intervals.
+const LATENCIES: [Shown; 4] = [
+    (Figure::Ttft, &[Stat::P50, Stat::P90, Stat::P99]),
+    (Figure::Itl, &[Stat::P99]),
+    (Figure::Tpot, &[Stat::P50, Stat::P90]),
+    (Figure::Latency, &[Stat::P50, Stat::P90]),
+];
+
+/// The figures of each stage with their intervals.
 pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
-    let caption = "Figures of each stage; in brackets the 95 % interval, where there are values enough. * marks a percentile that is the \
-                   largest value. The stages together are no load of their own.";
+    let caption = "Figures of each stage. Below a figure is its 95 % interval, where there are values enough. * marks a percentile that is the \
+                   largest value. In brackets: the stage is not valid. The stages together are no load of their own.";
+    let loads = LoadNames::new(document);
     let has_goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
-    let table = Table::of(Section::Stages, caption)
-        .texts(["Stage", "Load"])
-        .numbers(["Requests"])
-        .figures([Figure::ErrorRatio, Figure::RequestsPerSecond, Figure::OutputTokensPerSecond])
-        .figures(has_goals.then_some(Figure::GoodputRequestsPerSecond))
-        .numbers(LATENCIES.iter().flat_map(|of| [Stat::P50, Stat::P99].map(|it| text::heading_of(*of, it))))
-        .texts(["Steady state"]);
-    table.rows(document.stages.iter().map(|it| row(it, has_goals))).filled()
+    let has_failures = document.stages.iter().any(|it| it.figures.failed > 0);
+    let mut table = Table::new("figures", "Figures", caption)
+        .texts([loads.head.as_str()])
+        .texts((loads.title == "Stage").then_some("Load"))
+        .numbers(["Answers"])
+        .numbers(has_failures.then_some("Failed (%)"))
+        .figures([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond])
+        .figures(has_goals.then_some(Figure::GoodputRequestsPerSecond));
+    let shown: Vec<(Shown, Scale)> = LATENCIES.iter().filter_map(|it| Some((*it, scale(document, it.0)?))).collect();
+    for ((figure, stats), scale) in &shown {
+        let name = format!("{} ({})", text::heading(*figure), scale.unit);
+        table = table.group(&name, stats.iter().map(|it| it.name()));
+    }
+    let rows = document.stages.iter().zip(&loads.names);
+    let rows = rows.map(|(stage, name)| {
+        let mut row = vec![named(stage, name, &loads)];
+        row.extend((loads.title == "Stage").then(|| Cell::from(load(stage))));
+        let texts = row.len() + 1;
+        row.push(text::count(stage.figures.succeeded).into());
+        row.extend(has_failures.then(|| failed(stage)));
+        row.extend([Figure::RequestsPerSecond, Figure::OutputTokensPerSecond].map(|it| rate(stage, it)));
+        row.extend(has_goals.then(|| rate(stage, Figure::GoodputRequestsPerSecond)));
+        row.extend(shown.iter().flat_map(|((figure, stats), scale)| {
+            stats.iter().map(move |stat| quantile(stage, *figure, *stat, *scale))
+        }));
+        if !validity::counts(document, stage) {
+            row.iter_mut().skip(texts).for_each(in_brackets);
+        }
+        row.push(steady_cell(stage).into());
+        row
+    });
+    table.texts(["Steady?"]).rows(rows).marked(matrix::best(document)).section().filled()
+}
+
+/// The unit of a figure's columns.
+#[derive(Clone, Copy)]
+struct Scale {
+    per_milli: f64,
+    unit: &'static str,
+}
+
+/// `None` if no stage has the figure.
+fn scale(document: &ReportDocument, figure: Figure) -> Option<Scale> {
+    let values = document.stages.iter().filter_map(|it| it.figures.statistics(figure));
+    let most = values.map(|it| it.p50).reduce(f64::max)?;
+    Some(if most >= 500.0 { Scale { per_milli: 1e-3, unit: "s" } } else { Scale { per_milli: 1.0, unit: "ms" } })
+}
+
+/// The load of a stage. Below it stands the name of the stage.
+fn named(stage: &StageDocument, load: &str, loads: &LoadNames) -> Cell {
+    let mut below: Vec<&str> = Vec::new();
+    below.extend((loads.title != "Stage").then_some(stage.name.as_str()));
+    below.extend(stage.profiled.then_some("profiled"));
+    below.extend((!stage.invalid.is_empty()).then_some("not valid"));
+    Cell { text: load.to_owned(), small: below.join(", "), ..Cell::default() }
+}
+
+fn in_brackets(cell: &mut Cell) {
+    if cell.text != NOTHING {
+        cell.text = format!("({})", cell.text);
+    }
+}
+
+fn failed(stage: &StageDocument) -> Cell {
+    let estimate = stage.uncertainty.error_ratio.as_ref();
+    with_interval(stage.figures.number(Figure::ErrorRatio), estimate, 100.0)
+}
+
+fn rate(stage: &StageDocument, figure: Figure) -> Cell {
+    with_interval(stage.figures.number(figure), stage.uncertainty.estimate(figure), 1.0)
+}
+
+fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, factor: f64) -> Cell {
+    let ends = estimate.and_then(|it| Some((it.low?.max(0.0) * factor, it.high? * factor)));
+    Cell {
+        text: text::optional(value, |it| text::three(it * factor)),
+        small: ends.map_or_else(String::new, |(low, high)| text::interval(low, high)),
+        ..Cell::default()
+    }
+}
+
+fn quantile(stage: &StageDocument, figure: Figure, stat: Stat, scale: Scale) -> Cell {
+    let values = stage.figures.statistics(figure);
+    let estimate = stage.uncertainty.latencies(figure).and_then(|it| it.get(stat));
+    let mut cell = with_interval(values.map(|it| it.get(stat)), estimate, scale.per_milli);
+    let permille = match stat {
+        Stat::P90 => 900,
+        Stat::P99 => 990,
+        _ => 500,
+    };
+    if let Some(values) = values {
+        cell.text = text::percentile(cell.text, permille, values.count);
+    }
+    cell
+}
+
+/// Whether the stage was steady, in a few words.
+fn steady_cell(stage: &StageDocument) -> String {
+    let sure = &stage.uncertainty;
+    let state = sure.steady_state.as_ref().map(|it| steady_in_short(&it.status, &it.verdict).to_owned());
+    match (&stage.not_run, state, &sure.absent) {
+        (Some(why), ..) => format!("not run: {why}"),
+        (None, Some(state), _) => state,
+        (None, None, absent) => absent.clone().unwrap_or_default(),
+    }
 }
 
 /// The name of a stage, with a mark if a profiler affects its figures.
@@ -37,52 +145,10 @@ fn name(stage: &StageDocument) -> String {
     }
 }
 
-fn row(stage: &StageDocument, has_goals: bool) -> Vec<String> {
-    let (it, sure) = (&stage.figures, &stage.uncertainty);
-    let number = |of| text::optional(it.number(of), text::number);
-    let mut row = vec![
-        name(stage),
-        load(stage),
-        text::count(it.requests),
-        text::optional(it.number(Figure::ErrorRatio), percent),
-        number(Figure::RequestsPerSecond),
-        number(Figure::OutputTokensPerSecond),
-    ];
-    if has_goals {
-        row.push(number(Figure::GoodputRequestsPerSecond));
-    }
-    for figure in LATENCIES {
-        let (values, sure) = (it.statistics(figure), sure.latencies(figure));
-        row.push(quantile(values, |it| it.p50, 500, sure, |it| it.p50.as_ref()));
-        row.push(quantile(values, |it| it.p99, 990, sure, |it| it.p99.as_ref()));
-    }
-    let state = sure.steady_state.as_ref().map(|it| steady_in_short(&it.status, &it.verdict).to_owned());
-    row.push(match (&stage.not_run, state, &sure.absent) {
-        (Some(why), ..) => format!("not run: {why}"),
-        (None, Some(state), _) => state,
-        (None, None, absent) => absent.clone().unwrap_or_default(),
-    });
-    row
-}
-
-fn quantile(
-    values: Option<&Statistics>,
-    value: fn(&Statistics) -> f64,
-    permille: u64,
-    estimates: Option<&LatenciesDocument>,
-    estimate: fn(&LatenciesDocument) -> Option<&EstimateDocument>,
-) -> String {
-    let Some(values) = values else { return NOTHING.to_owned() };
-    let interval = estimates.and_then(estimate).and_then(|it| Some((it.low?, it.high?)));
-    // The interval is on its own line.
-    let interval = interval.map(|(low, high)| format!(" ({})", text::times(low, high).replace(' ', "\u{a0}")));
-    text::percentile(text::time(value(values)), permille, values.count) + &interval.unwrap_or_default()
-}
-
 /// The load in a few words.
 fn load(stage: &StageDocument) -> String {
     match (&stage.load, stage.asked_requests_per_second) {
-        (Load::Closed { concurrency, .. }, _) => format!("{concurrency}\u{a0}at once"),
+        (Load::Closed { concurrency, .. }, _) => format!("concurrency\u{a0}{concurrency}"),
         (_, Some(rate)) => format!("{}\u{a0}requests/s", text::number(rate)),
         (Load::Burst { count, .. }, _) => format!("{} at the start", text::plural(*count, "request")),
         (Load::Trace { speed, .. }, _) => format!("a trace at speed {}", text::number(*speed)),
@@ -93,7 +159,7 @@ fn load(stage: &StageDocument) -> String {
 }
 
 /// The result of the rule for steady states, in words.
-pub(crate) fn steady_words(status: &str, verdict: &str) -> &'static str {
+fn steady_words(status: &str, verdict: &str) -> &'static str {
     match (status, verdict) {
         ("insufficientSamples", _) => "not judged: less than 200 answers after the warm-up",
         ("insufficientDuration", _) => "not judged: shorter than ten times the median latency after the warm-up",
@@ -107,10 +173,11 @@ pub(crate) fn steady_words(status: &str, verdict: &str) -> &'static str {
 
 fn steady_in_short(status: &str, verdict: &str) -> &'static str {
     match (status, verdict) {
-        ("insufficientSamples", _) => "not judged: few answers",
-        ("insufficientDuration", _) => "not judged: too short",
-        (_, "anomaly") => "not steady",
-        (_, "steady" | "driftingUp" | "driftingDown") => steady_words(status, verdict),
+        ("insufficientSamples", _) => "too few answers",
+        ("insufficientDuration", _) => "stage too short",
+        (_, "anomaly") => "no",
+        (_, "steady") => "yes",
+        (_, "driftingUp" | "driftingDown") => steady_words(status, verdict),
         _ => "not found",
     }
 }
@@ -152,11 +219,11 @@ pub(crate) fn rates(document: &ReportDocument) -> Table {
 
 /// Whether the stages were in a steady state, and Little's law.
 pub(crate) fn steady(document: &ReportDocument) -> Table {
-    let caption = "Whether figures drifted while they were measured. Little's law: requests under way are throughput x time of a request; a queue that \
+    let caption = "Whether figures drifted while they were measured. Little's law: requests in flight are throughput x time of a request; a queue that \
                    grows has a residual above 0.";
     let table = Table::new("steady", "Steady state and Little's law", caption)
         .texts(["Stage", "Steady state"])
-        .numbers(["Judged from", "to", "Requests under way", "Throughput x time", "Residual"]);
+        .numbers(["Judged from", "to", "Requests in flight", "Throughput x time", "Residual"]);
     table.rows(document.stages.iter().map(|stage| {
         let it = &stage.uncertainty;
         let state = it.steady_state.as_ref();

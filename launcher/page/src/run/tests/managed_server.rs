@@ -73,10 +73,10 @@ fn a_server_that_died_has_its_end_and_its_last_words_with_every_text_escaped() {
 #[test]
 fn the_section_is_first_where_the_server_died_and_else_beside_its_start() {
     for (harness, died, before, after) in [
-        ("inference-perf", true, "class=\"words", "<dl class=\"facts\">"),
-        ("nop", true, "class=\"words", "<dl class=\"facts\">"),
-        ("nop", false, "<ul class=\"tiles\"", "id=\"heading-startups\""),
-        ("inference-perf", false, "id=\"heading-tables\"", "id=\"heading-startups\""),
+        ("inference-perf", true, "<h1 ", "class=\"hero\""),
+        ("nop", true, "<h1 ", "class=\"hero\""),
+        ("nop", false, "<dl class=\"tiles\"", "id=\"heading-startups\""),
+        ("inference-perf", false, "id=\"fold-errors\"", "id=\"heading-startups\""),
     ] {
         let mut document = run(harness, died);
         document["startups"] =

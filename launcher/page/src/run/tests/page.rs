@@ -40,7 +40,7 @@ fn the_starts_of_servers_are_a_table() {
         "outcome": "failed", "version": "0.32.0", "engine": "vllm", "readySeconds": 40.0,
         "failure": {"error": "<script>", "lastLine": "end"}, "log": {"lines": 9}}}]);
     let page = page(&document);
-    let table = between(&page, "How the servers started", "</section>");
+    let table = between(&page, "id=\"heading-startups\"", "</section>");
     for part in ["server 1", "vLLM 0.32.0", "40 s", "server 1: failed: &lt;script&gt;"] {
         assert!(table.contains(part), "no {part:?} in {table}");
     }
@@ -55,7 +55,7 @@ fn a_run_that_measures_a_start_shows_it_before_the_panels() {
         document["resolvedRun"]["harness"] = json!(harness);
         let page = page(&document);
         let place = |text: &str| page.find(text).unwrap();
-        assert_eq!(place(">How the servers started<") < place(">Panels<"), is_first, "{harness}");
+        assert_eq!(place("id=\"heading-startups\"") < place("id=\"figures\""), is_first, "{harness}");
     }
 }
 
@@ -67,7 +67,7 @@ fn nothing_is_loaded_and_nothing_is_styled_or_run_in_attributes() {
             assert!(!page.contains(part), "{part}");
         }
         let links = page.split(" href=\"").skip(1);
-        assert!(links.clone().count() > 15 && links.clone().all(|it| it.starts_with('#')));
+        assert!(links.clone().count() > 5 && links.clone().all(|it| it.starts_with('#')));
     }
 }
 
@@ -95,11 +95,11 @@ fn a_reader_finds_landmarks_headings_and_heads_of_tables() {
     {
         assert_eq!(page.matches(part).count(), 1, "{part}");
     }
-    assert_eq!(page.matches("<h1>").count(), 1);
+    assert_eq!(page.matches("<h1 ").count(), 1);
     let tables = page.matches("<section class=\"table\"").count();
     assert!(tables >= 7, "{tables}");
     assert_eq!(page.matches("<caption ").count(), tables);
-    assert!(page.matches("scope=\"col\"").count() > 40 && page.matches("scope=\"row\"").count() > 40);
+    assert!(page.matches("scope=\"col\"").count() > 40 && page.matches("scope=\"row\"").count() > 30);
 }
 
 /// Texts that would run, or leave their element, without escaping.
@@ -149,6 +149,7 @@ fn hostile(text: &str) -> Value {
     document["objectives"] = json!([{
         "name": text, "metric": "ttft", "stat": "p99", "stage": text, "bound": "max", "limit": 1.0, "unit": "ms",
         "met": "False", "observed": 2.0, "observedStage": text, "reason": text,
+        "stages": [{"stage": text, "met": "Inconclusive", "observed": 2.0, "reason": text}],
     }]);
     document["managedServer"] = json!({
         "engine": "Custom", "lifecycle": "PerRun", "reused": false, "distribution": "RoundRobin",

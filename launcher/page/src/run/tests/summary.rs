@@ -1,4 +1,4 @@
-//! The first screen and the tables.
+//! What a reader finds in the sections of the page.
 
 use serde_json::{Value, json};
 
@@ -30,133 +30,146 @@ fn check(document: &Value, parts: &[&str]) {
     }
 }
 
+/// The markup between the id of a section and its end.
+fn section(document: &Value, id: &str) -> String {
+    let page = render(&read(document)).unwrap();
+    let start = format!("id=\"{id}\"");
+    page.split_once(&start).and_then(|(_, rest)| rest.split_once("</section>")).map(|it| it.0.to_owned()).unwrap()
+}
+
+fn level(rate: f64) -> Level {
+    Level { rate, done: rate, mean_ms: 90.0, count: 100 }
+}
+
+/// An objective on TTFT with the result of each stage.
+fn objective(met: &str, stages: &[(&str, &str, f64, [f64; 2])]) -> Value {
+    let stage = |(name, met, observed, [low, high]): &(&str, &str, f64, [f64; 2])| json!({"stage": name, "met": met, "observed": observed, "low": low, "high": high, "values": 100});
+    let stages: Vec<Value> = stages.iter().map(stage).collect();
+    json!({
+        "name": "fast", "metric": "ttft", "stat": "p90", "stage": "*", "bound": "max", "limit": 80.0, "unit": "ms", "met": met,
+        "stages": stages,
+    })
+}
+
 #[test]
-fn one_load_has_a_tile_for_each_figure_with_its_interval_or_why_it_has_none() {
+fn one_load_has_tiles_with_intervals_and_charts_over_time() {
     check(
         &full(),
         &[
-            "Requests/s\n10\nasked\n10\nsent\n10\n9.5 to 10.5\n",
+            "TTFT p90\n57.0 ms\n10 answers\n",
+            "Requests\n10.0/s\n9.50 to 10.5; asked 10.0; sent 10.0\n",
+            "Goodput\n5.00/s\n50 % of the requests met every goal\n",
             "Errors\n0 %\n0 of 10 requests failed\n",
-            "Goodput/s\n5\n50 % of the requests met every goal\n",
-            "TTFT\np50\n49 ms\n47 to 52 ms\np90\n57 ms\np99\n59 ms\nthe largest value\n\
-             10 values; too few independent ones for an interval of p90\n",
-            "The stage is steady, from 400 to 900 ms.\n",
         ],
     );
-    let mut document = full();
-    document["stages"][0]["figures"].as_object_mut().unwrap().remove("goodput");
-    document["stages"][0]["uncertainty"] = json!({"absent": "the launcher kept no records"});
-    check(&document, &["Goodput/s\n–\nthe profile sets no goals\n"]);
-    check(&document, &["10 values; no intervals: the launcher kept no records\n"]);
+    let page = render(&read(&full())).unwrap();
+    let hero = page.split_once("class=\"hero\"").and_then(|(_, rest)| rest.split_once("class=\"matrix\"")).unwrap().0;
+    assert!(
+        hero.contains("id=\"time-ttft\"") && hero.contains("id=\"time-latency\"") && !hero.contains("id=\"load-"),
+        "{hero}"
+    );
+    check(&full(), &["Charts over load\n", "the run has one load"]);
 }
 
 #[test]
-fn several_loads_have_a_row_each_and_no_pooled_latency() {
-    let level = |rate, done| Level { rate, done, mean_ms: 90.0, count: 10 };
-    let document = sweep(&[level(5.0, 5.0), level(20.0, 18.5)]);
-    check(
-        &document,
-        &[
-            "Requests/s\n18.5\nthe most: stage s1\n",
-            "s0\n5 requests/s\n10\n0 %\n5\n",
-            "s1\n20 requests/s\n10\n0 %\n18.5\n",
-            "49 ms\n59 ms*\n",
-            "p50\n49 to 49 ms\nfrom the fastest to the slowest stage; p99 needs 100 values, which no stage has\n",
-        ],
-    );
-}
-
-#[test]
-fn a_stage_that_the_launcher_disturbed_is_no_end_of_a_span() {
-    let level = |rate| Level { rate, done: rate, mean_ms: 90.0, count: 100 };
-    let mut document = sweep(&[level(5.0), level(20.0), level(40.0)]);
-    for (stage, p99) in [(0, 50.0), (1, 70.0), (2, 99_000.0)] {
-        document["stages"][stage]["figures"]["ttftMs"]["p99"] = p99.into();
-    }
-    document["stages"][2]["invalid"] = json!(["the machine stalled"]);
-    check(
-        &document,
-        &[
-            "Requests/s\n20\nthe most among valid stages: stage s1\n",
-            "p99\n50 to 70 ms\nfrom the fastest to the slowest stage among valid stages\n",
-        ],
-    );
-}
-
-#[test]
-fn a_percentile_of_few_values_is_in_no_span_of_stages() {
-    let level = |count| Level { rate: 10.0, done: 10.0, mean_ms: 90.0, count };
-    let mut document = sweep(&[level(100), level(200), level(99)]);
-    for (stage, p99) in [(0, 92.97), (1, 10_070.0), (2, 99_000.0)] {
-        document["stages"][stage]["figures"]["ttftMs"]["p99"] = p99.into();
+fn a_sweep_has_charts_over_load_and_a_row_of_figures_for_each_load() {
+    let document = sweep(&[level(5.0), level(20.0)]);
+    let page = render(&read(&document)).unwrap();
+    let hero = page.split_once("class=\"hero\"").and_then(|(_, rest)| rest.split_once("class=\"matrix\"")).unwrap().0;
+    for id in ["load-ttft", "load-tpot", "load-latency"] {
+        assert!(hero.contains(&format!("id=\"{id}\"")), "{id}");
     }
     check(
         &document,
-        &["p99\n92.97 ms to 10.07 s\nfrom the fastest to the slowest stage; p99 needs 100 values, which 2 of 3 have\n"],
+        &[
+            "Offered load (requests/s)\nAnswers\nRequests/s\nOutput tokens/s\n",
+            "TTFT (ms)\nITL (ms)\nTPOT (ms)\nLatency (ms)\n",
+            "5\ns0\n10\n5.00\n",
+            "20\ns1\n10\n20.0\n",
+            "TTFT p90 at 20 requests/s\n",
+        ],
     );
 }
 
 #[test]
-fn the_latencies_of_stages_stand_below_each_other() {
-    let level = |rate| Level { rate, done: rate, mean_ms: 90.0, count: 10 };
-    let text = text(&sweep(&[level(5.0), level(20.0)]));
-    let (_, latencies) = text.split_once("\nLatencies\n").unwrap();
-    let row = |name: &str, stage: &str| latencies.find(&format!("{name}\n{stage}\n")).unwrap();
-    let places = [row("TTFT", "s0"), row("TTFT", "s1"), row("Latency", "s0"), row("Latency", "s1")];
-    assert!(places.is_sorted(), "{places:?}");
-    assert!(latencies.contains("TTFT from sent\n"));
+fn the_answer_comes_first_with_a_sign_for_each_verdict() {
+    let mut document = sweep(&[level(5.0), level(20.0)]);
+    let stages = [("s0", "True", 70.0, [65.0, 75.0]), ("s1", "False", 90.0, [88.0, 91.0])];
+    document["objectives"] = json!([objective("False", &stages)]);
+    let answer = ::document::answer::Answer::new(&read(&document));
+    let text = text(&document);
+    let sentence = text.find(&answer.sentence).unwrap();
+    assert!(text[..sentence].lines().count() < 10, "{text}");
+    for tag in answer.tags {
+        assert!(text.contains(&format!("{} {}", tag.state.sign(), tag.text)), "{text}");
+    }
+    assert!(sentence < text.find("Limits by").unwrap());
 }
 
 #[test]
-fn a_closed_loop_has_no_second_clock() {
-    let mut document = older();
-    document["stages"][0]["clock"] = "sent".into();
-    assert!(!text(&document).contains("from sent\n"));
+fn figures_have_their_interval_below_and_a_mark_at_the_largest_value() {
+    let figures = section(&full(), "table-figures");
+    assert!(figures.contains("49.0<small>47.0 to 52.0</small>"), "{figures}");
+    assert!(figures.contains("59.0*</td>"), "{figures}");
+    assert!(figures.contains("10.0<small>9.50 to 10.5</small>"), "{figures}");
 }
 
 #[test]
-fn the_verdict_is_in_words_and_says_what_it_does_not_mean() {
-    check(
-        &older(),
-        &["The measurement is valid. No objective was set, so that this is no word on how fast the server is."],
-    );
-    let mut document = older();
+fn figures_of_a_stage_that_is_not_valid_stand_in_brackets() {
+    let mut document = sweep(&[level(5.0), level(20.0)]);
+    document["stages"][1]["invalid"] = json!(["the machine stalled"]);
+    check(&document, &["20\ns1, not valid\n10\n(20.0)\n", "Stage s1 is not valid: the machine stalled\n"]);
     document["outcome"] = "Invalid".into();
-    document["partial"] = true.into();
     document["reasons"] = json!([{"reason": "SendLagTooLarge", "message": "the launcher sent late"}]);
-    check(
-        &document,
-        &[
-            "These figures do not count",
-            "the figures are of a part of the load",
-            "SendLagTooLarge\n: the launcher sent late",
-        ],
+    let text = text(&document);
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
+    assert!(
+        place("the launcher sent late") < place("SendLagTooLarge\n") && place("SendLagTooLarge\n") < place("(20.0)")
     );
+    assert!(place("s0\n10\n5.00\n") > 0, "one bad stage leaves the other");
 }
 
 #[test]
-fn a_missed_objective_that_is_only_reported_is_not_called_met() {
-    let mut document = older();
-    let objective = |name: &str, met: &str| json!({"name": name, "metric": "ttft", "stat": "p99", "bound": "max", "limit": 50.0, "unit": "ms", "met": met});
-    let only = "spec.slo.enforcement is Report, so that this does not change the outcome.";
-    for (objectives, words) in [
-        (json!([objective("a", "True")]), "The measurement is valid, and every objective is met.".to_owned()),
-        (json!([objective("a", "False")]), format!("The measurement is valid. 1 of 1 objectives is missed; {only}")),
-        (
-            json!([objective("a", "False"), objective("b", "False"), objective("c", "Inconclusive")]),
-            format!("The measurement is valid. 2 of 3 objectives are missed, and 1 inconclusive; {only}"),
-        ),
-    ] {
-        document["objectives"] = objectives;
-        check(&document, &[&words]);
-        let tone = if words.contains("every") { "good" } else { "doubt" };
-        let head = serde_json::to_value(crate::run::head::Head::new(&read(&document))).unwrap();
-        assert_eq!(head["tone"], tone);
+fn a_run_that_is_not_valid_draws_no_latency() {
+    let mut document = full();
+    document["outcome"] = "Invalid".into();
+    let page = render(&read(&document)).unwrap();
+    assert!(!page.contains("class=\"hero\"") && !page.contains("id=\"load\""), "{page}");
+    let details = page.split_once("id=\"time\"").unwrap().1;
+    let chart = details.find("id=\"time-ttft\"").unwrap();
+    assert!(details[..chart].contains("<details class=\"fold"), "what may explain it is folded");
+    check(&document, &["(49.0)", "The measurement is not valid: its figures are not drawn."]);
+}
+
+#[test]
+fn without_limits_the_matrix_has_no_verdict_and_says_how_to_set_some() {
+    let matrix = section(&sweep(&[level(5.0), level(20.0)]), "heading-matrix");
+    assert!(matrix.contains("No limits were set.") && matrix.contains("spec.slo"), "{matrix}");
+    for class in ["good", "bad", "doubt"] {
+        assert!(!matrix.contains(&format!("class=\"{class}\"")), "{matrix}");
     }
 }
 
 #[test]
-fn objectives_stand_with_what_was_observed() {
+fn a_matrix_has_the_verdict_of_each_stage_with_a_sign_and_a_word() {
+    let mut document = sweep(&[level(5.0), level(20.0)]);
+    let stages = [("s0", "True", 70.0, [65.0, 75.0]), ("s1", "False", 90.0, [88.0, 91.0])];
+    document["objectives"] = json!([objective("False", &stages)]);
+    let matrix = section(&document, "heading-matrix");
+    assert!(matrix.contains("TTFT p90<br>≤\u{a0}80\u{a0}ms"), "{matrix}");
+    assert!(
+        matrix.contains("<i aria-hidden=\"true\">✓</i><span class=\"visually-hidden\">met: </span>70.0</b><small>65.0 to 75.0</small>"),
+        "{matrix}"
+    );
+    assert!(
+        matrix.contains("<i aria-hidden=\"true\">✗</i><span class=\"visually-hidden\">missed: </span>90.0"),
+        "{matrix}"
+    );
+    assert!(matrix.contains("<tr class=\"best\"><th scope=\"row\">5</th>"), "{matrix}");
+}
+
+#[test]
+fn limits_stand_in_full_with_what_was_observed() {
     let mut document = older();
     document["outcome"] = "SLOViolated".into();
     document["objectives"] = json!([
@@ -175,17 +188,65 @@ fn objectives_stand_with_what_was_observed() {
 }
 
 #[test]
+fn what_is_undecided_has_a_command_that_may_decide_it() {
+    let mut document = sweep(&[level(5.0), level(20.0)]);
+    let stages = [("s0", "True", 57.0, [50.0, 60.0]), ("s1", "Inconclusive", 80.0, [70.0, 90.0])];
+    document["objectives"] = json!([objective("Inconclusive", &stages)]);
+    document["stages"][1]["load"] = json!({"open": {"arrivals": "poisson", "rate": 20.0, "duration": "30s"}});
+    document["stages"][0]["load"] = json!({"open": {"arrivals": "poisson", "rate": 5.0, "duration": "30s"}});
+    check(
+        &document,
+        &[
+            "Decide offered load 20\n",
+            "benchwright run -f benchmarkrun.yaml -o load.stages.1.duration=120\n",
+            "Takes about 2 min 30 s. Four times the answers make intervals about half as wide.",
+        ],
+    );
+    assert!(!text(&sweep(&[level(5.0)])).contains("Decide "));
+}
+
+#[test]
+fn checks_have_their_bounds_and_at_most_five_caveats_are_shown() {
+    let mut document = full();
+    document["selfJudgement"]["remarks"] = (0..7).map(|it| json!(format!("remark {it}. It has more words."))).collect();
+    document["selfJudgement"]["sendLagP99Ms"] = json!(1e6);
+    let trust = section(&document, "trust");
+    let shown = trust.split_once("All caveats in full").unwrap().0;
+    assert!(shown.contains("<li>Remark 4.</li>") && !shown.contains("emark 5"), "{shown}");
+    assert!(trust.contains("<li>Remark 6. It has more words.</li>"), "{trust}");
+    assert!(shown.contains("✗<span class=\"visually-hidden\"> beyond</span>"), "{shown}");
+    assert!(shown.contains("checks passed</span>"), "{shown}");
+}
+
+#[test]
+fn the_latencies_of_stages_stand_below_each_other() {
+    let text = text(&sweep(&[level(5.0), level(20.0)]));
+    let (_, latencies) = text.split_once("\nLatencies\n").unwrap();
+    let row = |name: &str, stage: &str| latencies.find(&format!("{name}\n{stage}\n")).unwrap();
+    let places = [row("TTFT", "s0"), row("TTFT", "s1"), row("Latency", "s0"), row("Latency", "s1")];
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(latencies.contains("TTFT from sent\n"));
+}
+
+#[test]
+fn a_closed_loop_has_no_second_clock() {
+    let mut document = older();
+    document["stages"][0]["clock"] = "sent".into();
+    assert!(!text(&document).contains("from sent\n"));
+}
+
+#[test]
 fn errors_have_their_first_message() {
     let mut document = full();
     document["figures"]["failed"] = 2.into();
     document["stages"][0]["figures"]["failed"] = 2.into();
     document["figures"]["outcomes"] = json!({"ok": 10, "http_503": 2});
     document["figures"]["errorSamples"] = json!({"http_503": "503: no capacity"});
-    check(&document, &["16.67 %\n2 of 12 requests failed\n", "http_503\n2\n503: no capacity\n"]);
+    check(&document, &["16.67 %\n2 of 12 requests failed\n", "Failed (%)\n", "http_503\n2\n503: no capacity\n"]);
 }
 
 #[test]
-fn what_is_in_doubt_and_how_to_repeat_the_run_stand_on_the_first_screen() {
+fn caveats_and_how_to_repeat_the_run_are_told() {
     let mut document = full();
     document["contamination"]["exposure"] = "possible".into();
     document["contamination"]["why"] = "the same seed and salt".into();
@@ -194,7 +255,7 @@ fn what_is_in_doubt_and_how_to_repeat_the_run_stand_on_the_first_screen() {
         &document,
         &[
             "The server could have had these prompts in its cache before the run: the same seed and salt.",
-            "others use the server",
+            "Others use the server",
             "benchwright run -f benchmarkrun.yaml",
             "For new prompts remove promptSalt.",
         ],
@@ -246,8 +307,13 @@ fn accuracy_shows_figures_beside_their_limits() {
 }
 
 #[test]
-fn an_older_report_has_a_page_that_says_what_is_missing() {
-    check(&older(), &["No data.\nThe report has no series over time", "with --metrics-url", "Latencies\n"]);
+fn what_has_no_data_is_a_line_with_its_reason() {
+    let absent = section(&older(), "no-data");
+    assert!(absent.contains("The report has no series over time") && absent.contains("with --metrics-url"), "{absent}");
+    assert!(!absent.contains("<figure"), "{absent}");
+    let mut document = full();
+    document["serverMetrics"]["timeSeries"]["preemptionsPerSecond"] = json!([0.0, 0.0]);
+    assert!(section(&document, "no-data").contains("<span>Preemptions</span> <span>0 throughout</span>"));
 }
 
 #[test]

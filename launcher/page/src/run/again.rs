@@ -1,0 +1,123 @@
+//! How to run it again, and how to decide what is undecided.
+
+use crds::{Met, benchmark_run::Harness};
+use document::{LabelsDocument, ReportDocument, StageDocument};
+use serde::Serialize;
+use workload_profiles::workload::Load;
+
+use super::{head::Fact, tables};
+use crate::{
+    panels::LoadNames,
+    table::{Table, lines},
+    text, validity, verdict,
+};
+
+/// Commands, and everything that identifies the run.
+#[derive(Serialize)]
+pub(super) struct Again {
+    /// About the prompts.
+    prompts: Vec<String>,
+    decide: Option<Decide>,
+    labels: Vec<Fact>,
+    identity: Vec<Table>,
+}
+
+/// A run that may decide what is undecided.
+#[derive(Serialize)]
+struct Decide {
+    title: String,
+    /// Empty if the profile has no duration to lengthen.
+    command: String,
+    words: String,
+}
+
+/// Four times the answers make intervals half as wide.
+const LONGER: f64 = 4.0;
+
+impl Again {
+    pub(super) fn new(document: &ReportDocument, loads: &LoadNames) -> Again {
+        Again {
+            prompts: prompts(document),
+            decide: decide(document, loads),
+            labels: labels(&document.labels),
+            identity: vec![tables::identity(document)],
+        }
+    }
+}
+
+/// `None` if every stage is decided.
+fn decide(document: &ReportDocument, loads: &LoadNames) -> Option<Decide> {
+    let undecided = |it: &StageDocument| {
+        validity::counts(document, it) && verdict::of_stage(document, &it.name) == Some(Met::Inconclusive)
+    };
+    let stages: Vec<usize> =
+        document.stages.iter().enumerate().filter(|(_, it)| undecided(it)).map(|it| it.0).collect();
+    if stages.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = stages.iter().map(|it| loads.names[*it].clone()).collect();
+    let title = format!("Decide {} {}", loads.title.to_lowercase(), text::listed(&names));
+    let longer: Option<Vec<(String, f64)>> = stages.iter().map(|it| longer(document, *it)).collect();
+    let closer = "Four times the answers make intervals about half as wide.";
+    Some(match longer {
+        None => {
+            Decide { title, command: String::new(), words: format!("Run these stages four times as long. {closer}") }
+        }
+        Some(longer) => {
+            let settings: Vec<String> =
+                longer.iter().map(|(key, seconds)| format!("{key}={}", seconds.round())).collect();
+            let all = document.stages.iter().enumerate().map(|(index, it)| match stages.contains(&index) {
+                true => LONGER * seconds(it),
+                false => seconds(it),
+            });
+            Decide {
+                title,
+                command: format!("benchwright run -f benchmarkrun.yaml -o {}", settings.join(",")),
+                words: format!("Takes about {}. {closer}", text::length(all.sum::<f64>() * 1e3)),
+            }
+        }
+    })
+}
+
+/// The key of a stage's duration in its profile, and four times the duration in seconds; `None` without one.
+fn longer(document: &ReportDocument, index: usize) -> Option<(String, f64)> {
+    let stage = &document.stages[index];
+    let (kind, duration) = match stage.load {
+        Load::Open { duration, .. } => ("open", duration?),
+        Load::Closed { duration, .. } => ("closed", duration?),
+        _ => return None,
+    };
+    let key = match document.resolved_run.harness {
+        Harness::Benchwright => format!("stages.{index}.load.{kind}.duration"),
+        Harness::InferencePerf => format!("load.stages.{index}.duration"),
+        _ => return None,
+    };
+    Some((key, LONGER * duration.0.as_secs_f64()))
+}
+
+fn seconds(stage: &StageDocument) -> f64 {
+    match stage.load {
+        Load::Open { duration: Some(it), .. } | Load::Closed { duration: Some(it), .. } => it.0.as_secs_f64(),
+        _ => stage.figures.duration_ms / 1e3,
+    }
+}
+
+/// The labels that must be equal in compared runs.
+fn labels(labels: &LabelsDocument) -> Vec<Fact> {
+    labels.named().map(|(name, value)| Fact::new(name, value)).collect()
+}
+
+fn prompts(document: &ReportDocument) -> Vec<String> {
+    let salt = &document.seeds.prompt_salt;
+    let seed = document.seeds.run.0;
+    let prompts = match document.labels.prompts.as_str() {
+        "fresh" | "shared" => Some(format!(
+            "It sends the prompts of this run again, by profile.promptSalt {salt}. For new prompts remove promptSalt."
+        )),
+        "replayed" | "repeated" => Some(format!(
+            "It sends the prompts of this run again, by seed {seed}: a server may have them in its cache. For new prompts set another spec.seed."
+        )),
+        _ => None,
+    };
+    lines(prompts)
+}

@@ -1,0 +1,37 @@
+//! The chart of the first screen, chosen by the question: latency over load for a sweep, over time for a single load.
+
+use ::charts::Size;
+use document::ReportDocument;
+use serde::Serialize;
+
+use crate::{
+    frame,
+    panels::{LoadNames, Panel},
+    validity,
+};
+
+/// A chart that a reader picks.
+#[derive(Serialize)]
+pub(super) struct Pick {
+    /// The id of its figure.
+    #[serde(skip)]
+    pub(super) id: String,
+    name: String,
+    /// Markup.
+    figure: String,
+}
+
+const SIZE: Size = Size { width: 400.0, height: 230.0 };
+const OVER_LOAD: [&str; 3] = ["load-ttft", "load-tpot", "load-latency"];
+const OVER_TIME: [&str; 2] = ["time-ttft", "time-latency"];
+
+/// The charts; none of a run whose figures do not count.
+pub(super) fn picks(document: &ReportDocument, loads: &LoadNames, panels: &[Panel]) -> Vec<Pick> {
+    if !validity::any_counts(document) {
+        return Vec::new();
+    }
+    let wanted: &[&str] = if loads.is_sweep { &OVER_LOAD } else { &OVER_TIME };
+    let all = || panels.iter().filter_map(|it| it.content.as_ref().ok()).flatten();
+    let found = wanted.iter().filter_map(|id| all().find(|it| it.id == *id));
+    found.map(|it| Pick { id: it.id.clone(), name: it.y.label.clone(), figure: frame::figure(it, SIZE) }).collect()
+}

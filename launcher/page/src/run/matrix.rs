@@ -1,0 +1,219 @@
+//! The matrix of stages and limits. Without limits, it shows the figures that one would bound.
+
+use crds::{Met, benchmark_run::Stat};
+use document::{ObjectiveDocument, ReportDocument, StageDocument, answer::TagState};
+use figures::{Figure, Unit};
+use serde::Serialize;
+
+use crate::{
+    panels::LoadNames,
+    table::cut,
+    text::{self, NOTHING},
+    validity, verdict,
+};
+
+/// Maximum number of rows: a run with more stages shows the first ones.
+const MAX_ROWS: usize = 40;
+
+/// One row for each stage.
+#[derive(Serialize)]
+pub(super) struct Matrix {
+    title: String,
+    head: String,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    has_limits: bool,
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct Column {
+    name: String,
+    /// The limit, or the unit without one.
+    limit: String,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    /// Whether it is the highest load that meets all limits.
+    is_best: bool,
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone, Default, Serialize)]
+struct Cell {
+    sign: &'static str,
+    word: &'static str,
+    tone: &'static str,
+    value: String,
+    small: String,
+}
+
+impl Matrix {
+    pub(super) fn new(document: &ReportDocument, loads: &LoadNames) -> Matrix {
+        if document.objectives.is_empty() { without_limits(document, loads) } else { with_limits(document, loads) }
+    }
+}
+
+fn with_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
+    let best = best(document);
+    let cells =
+        |stage: &StageDocument| document.objectives.iter().map(|it| cell(document, stage, it)).collect::<Vec<Cell>>();
+    let rows = document.stages.iter().take(MAX_ROWS).enumerate();
+    let rows = rows.map(|(index, it)| Row {
+        name: loads.names[index].clone(),
+        is_best: best == Some(index),
+        cells: cells(it),
+    });
+    let mut rows: Vec<Row> = rows.filter(|it| it.cells.iter().any(|it| !it.value.is_empty())).collect();
+    let of_run: Vec<Cell> = document.objectives.iter().map(cell_of_run).collect();
+    if of_run.iter().any(|it| !it.sign.is_empty()) {
+        rows.push(Row { name: "all".to_owned(), is_best: false, cells: of_run });
+    }
+    Matrix {
+        title: format!("Limits by {}", loads.title.to_lowercase()),
+        head: loads.head.clone(),
+        columns: document.objectives.iter().map(column).collect(),
+        rows,
+        has_limits: true,
+        left_out: document.stages.len().saturating_sub(MAX_ROWS),
+    }
+}
+
+/// The last stage that meets all limits, before the first one that misses one.
+pub(super) fn best(document: &ReportDocument) -> Option<usize> {
+    let met =
+        |it: &StageDocument| validity::counts(document, it) && verdict::of_stage(document, &it.name) == Some(Met::True);
+    let verdict = |it: &StageDocument| verdict::of_stage(document, &it.name);
+    let first_missed = document.stages.iter().position(|it| verdict(it) == Some(Met::False));
+    document.stages[..first_missed.unwrap_or(document.stages.len())].iter().rposition(met)
+}
+
+fn column(objective: &ObjectiveDocument) -> Column {
+    let figure = Figure::from_metric(objective.metric);
+    let name = objective.stat.map_or_else(|| text::heading(figure), |it| text::heading_of(figure, it));
+    let sign = if objective.bound == "max" { "≤" } else { "≥" };
+    let scale = Scale::new(&objective.unit, objective.limit);
+    Column { name, limit: format!("{sign}\u{a0}{}\u{a0}{}", scale.plain(objective.limit), scale.unit) }
+}
+
+fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveDocument) -> Cell {
+    let Some(found) = objective.in_stage(&stage.name) else {
+        return Cell::default();
+    };
+    let scale = Scale::new(&objective.unit, objective.limit);
+    let value = text::optional(found.observed, |it| text::three(it * scale.per));
+    let small = match (found.low.zip(found.high), found.values) {
+        (Some((low, high)), _) => text::interval(low.max(0.0) * scale.per, high * scale.per),
+        (None, _) if found.met == Met::Inconclusive && !found.reason.is_empty() => {
+            cut(found.reason.trim_end_matches(" values"))
+        }
+        (None, Some(values)) => format!("of {}", text::count(values)),
+        (None, None) => String::new(),
+    };
+    if !validity::counts(document, stage) {
+        return Cell { value: format!("({value})"), small, ..Cell::default() };
+    }
+    judged(found.met, value, small)
+}
+
+fn judged(met: Met, value: String, small: String) -> Cell {
+    let state = TagState::from(met);
+    Cell { sign: state.sign(), word: verdict::word(met), tone: verdict::tone(state), value, small }
+}
+
+/// The result on the whole run, in a report without results of stages.
+fn cell_of_run(objective: &ObjectiveDocument) -> Cell {
+    if !objective.stages.is_empty() {
+        return Cell::default();
+    }
+    let scale = Scale::new(&objective.unit, objective.limit);
+    let value = text::optional(objective.observed, |it| text::three(it * scale.per));
+    let small = objective.values.map_or_else(String::new, |it| format!("of {}", text::count(it)));
+    judged(objective.met, value, small)
+}
+
+/// The unit of a column, and the factor from the unit of the objective.
+struct Scale {
+    per: f64,
+    unit: &'static str,
+}
+
+impl Scale {
+    fn new(unit: &str, limit: f64) -> Scale {
+        match unit {
+            "ms" if limit >= 1_000.0 => Scale { per: 1e-3, unit: "s" },
+            "ms" => Scale { per: 1.0, unit: "ms" },
+            "share" => Scale { per: 100.0, unit: "%" },
+            _ => Scale { per: 1.0, unit: "/s" },
+        }
+    }
+
+    /// A limit as a user writes it: `80`.
+    fn plain(&self, value: f64) -> String {
+        text::number(value * self.per)
+    }
+}
+
+/// The figures of a matrix without limits.
+const FREE: [(Figure, Option<Stat>); 4] = [
+    (Figure::Ttft, Some(Stat::P90)),
+    (Figure::Tpot, Some(Stat::P90)),
+    (Figure::Latency, Some(Stat::P90)),
+    (Figure::ErrorRatio, None),
+];
+
+fn without_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
+    let scales = FREE.map(|(figure, stat)| {
+        let most = document.stages.iter().filter_map(|it| value(it, figure, stat)).fold(0.0, f64::max);
+        Scale::new(if figure.row().unit == Unit::Share { "share" } else { "ms" }, most)
+    });
+    let columns = FREE.iter().zip(&scales).map(|((figure, stat), scale)| Column {
+        name: stat.map_or_else(|| text::heading(*figure), |it| text::heading_of(*figure, it)),
+        limit: scale.unit.to_owned(),
+    });
+    let rows = document.stages.iter().zip(&loads.names).take(MAX_ROWS).map(|(stage, name)| Row {
+        name: name.clone(),
+        is_best: false,
+        cells: FREE
+            .iter()
+            .zip(&scales)
+            .map(|((figure, stat), scale)| free(document, stage, *figure, *stat, scale))
+            .collect(),
+    });
+    Matrix {
+        title: format!("Figures by {}", loads.title.to_lowercase()),
+        head: loads.head.clone(),
+        columns: columns.collect(),
+        rows: rows.collect(),
+        has_limits: false,
+        left_out: document.stages.len().saturating_sub(MAX_ROWS),
+    }
+}
+
+fn value(stage: &StageDocument, figure: Figure, stat: Option<Stat>) -> Option<f64> {
+    match stat {
+        Some(stat) => stage.figures.statistics(figure).map(|it| it.get(stat)),
+        None => stage.figures.number(figure),
+    }
+}
+
+fn free(document: &ReportDocument, stage: &StageDocument, figure: Figure, stat: Option<Stat>, scale: &Scale) -> Cell {
+    let Some(found) = value(stage, figure, stat) else {
+        return Cell { value: NOTHING.to_owned(), ..Cell::default() };
+    };
+    let estimate = match stat {
+        Some(stat) => stage.uncertainty.latencies(figure).and_then(|it| it.get(stat)),
+        None => None,
+    };
+    let interval = estimate.and_then(|it| Some((it.low?, it.high?)));
+    let small = match (interval, stat) {
+        (Some((low, high)), _) => text::interval(low.max(0.0) * scale.per, high * scale.per),
+        (None, None) => format!("of {}", text::count(stage.figures.decided())),
+        (None, Some(_)) => String::new(),
+    };
+    let value = text::three(found * scale.per);
+    let value = if validity::counts(document, stage) { value } else { format!("({value})") };
+    Cell { value, small, ..Cell::default() }
+}

@@ -1,0 +1,166 @@
+//! Can I trust it: the launcher's measurements of itself beside their bounds, and what to keep in mind.
+
+use crds::wording::percent;
+use document::{ReportDocument, StageDocument};
+use serde::Serialize;
+
+use super::{Fold, tables};
+use crate::{
+    table::{cut, lines},
+    text, validity,
+};
+
+/// Maximum number of caveats before the fold.
+const MOST_CAVEATS: usize = 5;
+
+/// Checks and caveats.
+#[derive(Serialize)]
+pub(super) struct Trust {
+    checks: Vec<Check>,
+    passed: usize,
+    caveats: Vec<String>,
+    folds: Vec<Fold>,
+}
+
+/// A measurement with a bound.
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    measured: String,
+    allowed: String,
+    /// The measured part of the allowed, in percent, at most 100.
+    share: u8,
+    is_within: bool,
+}
+
+impl Trust {
+    pub(super) fn new(document: &ReportDocument) -> Trust {
+        let checks = checks(document);
+        let all = caveats(document);
+        let folds = [
+            (all.len() > MOST_CAVEATS || all.iter().any(|it| first_sentence(it) != *it)).then(|| Fold {
+                id: "caveats",
+                title: "All caveats in full".to_owned(),
+                lines: all.clone(),
+                ..Fold::default()
+            }),
+            Fold::of_tables("uncertainty", "Intervals, steady state and Little's law", tables::sureness(document)),
+            Some(Fold {
+                id: "cache",
+                title: "Prompts and the server's cache".to_owned(),
+                lines: exposure(document),
+                ..Fold::default()
+            }),
+            (!document.notices.is_empty()).then(|| Fold {
+                id: "notices",
+                title: "Notices on the profile".to_owned(),
+                lines: lines(document.notices.iter().map(|it| format!("{}: {}", it.path, it.message))),
+                ..Fold::default()
+            }),
+        ];
+        Trust {
+            passed: checks.iter().filter(|it| it.is_within).count(),
+            caveats: all.iter().take(MOST_CAVEATS).map(|it| first_sentence(it).to_owned()).collect(),
+            folds: folds.into_iter().flatten().collect(),
+            checks,
+        }
+    }
+}
+
+fn checks(document: &ReportDocument) -> Vec<Check> {
+    let it = &document.self_judgement;
+    let bounds = &document.resolved_run.validity;
+    let millis = |span: crds::units::Span| span.0.as_secs_f64() * 1e3;
+    let time =
+        |name, measured: Option<f64>, allowed| check(name, measured, millis(allowed), text::duration, text::bound);
+    let share = |name, measured: Option<f64>, allowed| check(name, measured, allowed, percent, percent);
+    let count = |value: f64| text::number(value);
+    let checks = [
+        time("Send lag p99", it.send_lag_p99_ms, bounds.max_send_lag_p99),
+        time("Receive delay p99", it.receive_delay_ms.as_ref().map(|it| it.p99), bounds.max_receive_delay_p99),
+        share("CPU of the busiest load thread", it.busiest_share, bounds.max_cpu_share),
+        share("Time the launcher was paused", it.stalled_share, bounds.max_stalled_share),
+        share("CPU time stolen by neighbours", it.steal_share, bounds.max_steal_share),
+        share("Periods at the CPU limit", it.throttled_share, bounds.max_throttled_share),
+        share("Late reads of several events", it.late_share, bounds.max_coalesced_read_share),
+        time("Largest step of the clock", it.largest_clock_step_ms, bounds.max_clock_step),
+        share("Failed requests", document.figures.number(figures::Figure::ErrorRatio), bounds.max_error_ratio),
+        check("Values dropped by the launcher", Some(it.dropped as f64), 0.0, count, count).filter(|_| it.dropped > 0),
+    ];
+    checks.into_iter().flatten().collect()
+}
+
+/// `None` if it was not measured.
+fn check(
+    name: &'static str,
+    measured: Option<f64>,
+    allowed: f64,
+    show: fn(f64) -> String,
+    show_bound: fn(f64) -> String,
+) -> Option<Check> {
+    let measured = measured?;
+    let share = if allowed > 0.0 { measured / allowed } else { measured };
+    Some(Check {
+        name,
+        measured: show(measured),
+        allowed: show_bound(allowed),
+        share: (share.clamp(0.0, 1.0) * 100.0).round() as u8,
+        is_within: measured <= allowed,
+    })
+}
+
+/// Caveats: on stages, the launcher, the server's metrics, and the cache.
+fn caveats(document: &ReportDocument) -> Vec<String> {
+    let stages = document.stages.iter().filter(|it| !validity::counts(document, it)).flat_map(of_stage);
+    let own = document.self_judgement.remarks.iter().cloned();
+    let server = document.server_metrics.iter().flat_map(|it| it.remarks.iter().cloned());
+    let cache = match document.contamination.exposure.as_str() {
+        "seen" => Some("The server had prompts of this load in its cache"),
+        "possible" => Some("The server could have had these prompts in its cache before the run"),
+        _ => None,
+    };
+    let cache = cache.map(|it| format!("{it}: {}.", document.contamination.why.trim_end_matches('.')));
+    lines(stages.chain(own).chain(cache).chain(server).map(|it| text::capitalized(&it)))
+}
+
+fn of_stage(stage: &StageDocument) -> impl Iterator<Item = String> {
+    stage.invalid.iter().map(|it| format!("Stage {} is not valid: {it}", stage.name))
+}
+
+/// The text up to its first full stop.
+fn first_sentence(text: &str) -> &str {
+    text.split_once(". ").map_or(text, |(first, _)| &text[..=first.len()])
+}
+
+/// Whether the server could have had the prompts in its cache.
+fn exposure(document: &ReportDocument) -> Vec<String> {
+    let it = &document.contamination;
+    let answer = match it.exposure.as_str() {
+        "unlikely" => "The server can hardly have had these prompts in its cache",
+        "withinRun" => {
+            "The server had no prompt of this run in its cache before, and may reuse those of the run itself"
+        }
+        "possible" => "The server could have had these prompts in its cache before the run",
+        "seen" => "The server had prompts of this load in its cache",
+        other => other,
+    };
+    let cached = match it.cached_share {
+        Some(share) => format!(
+            "By the usage of the answers {} of the prompt tokens came from the prefix cache, in {} requests.",
+            percent(share),
+            text::count(it.requests_with_cached_tokens.unwrap_or_default())
+        ),
+        None => "No answer reports cached tokens; that does not mean that there were none.".to_owned(),
+    };
+    let warm_up = it.warm_up.as_ref().map(|it| {
+        let prompts = match it.prompts.as_deref() {
+            Some("other") => "their prompts are none of the measured ones",
+            Some("sharedPrefixes") => "their prompts begin with prefixes of measured ones",
+            Some("same") => "some of their prompts are measured ones too",
+            _ => "whether their prompts are measured ones too is not known",
+        };
+        format!("{} requests of the warm-up are in no figure; {prompts}.", text::count(it.requests))
+    });
+    let why = format!("{answer}: {}.", it.why.trim_end_matches('.'));
+    lines([Some(cut(&why)), Some(cached), warm_up].into_iter().flatten())
+}
