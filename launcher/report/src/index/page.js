@@ -44,6 +44,8 @@
     if (outcome === 'Inconclusive' || outcome === 'Cancelled' || outcome === 'not finished') return 'doubt';
     return outcome ? 'bad' : '';
   };
+  // A verdict needs no colour.
+  const SIGNS = { good: '\u2713\u00a0', doubt: '?\u00a0', bad: '\u2717\u00a0' };
   // Each segment is encoded, and the link is relative whatever the folder is called.
   const address = (entry) => `./${[...entry.folder.split('/'), entry.page].map(encodeURIComponent).join('/')}`;
   const started = (entry) => entry.run?.started || new Date(entry.stamp.modifiedMs).toISOString();
@@ -108,7 +110,8 @@
       cell: (entry) => {
         const outcome = outcomeOf(entry);
         const remark = element('small', {}, entry.problem ?? entry.run?.remark ?? '');
-        return [element('span', {}, element('span', { class: kindOf(outcome) }, outcome), remark)];
+        const kind = kindOf(outcome);
+        return [element('span', {}, element('span', { class: kind }, (SIGNS[kind] ?? '') + outcome), remark)];
       },
     },
     {
