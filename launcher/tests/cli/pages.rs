@@ -60,7 +60,7 @@ fn the_browser_does_what_a_reader_does() {
     assert_eq!(browser.faults, Vec::<String>::new());
 }
 
-/// The page of a run of two stages against the embedded simulator. The simulator's metrics are read: the page has data for each panel except GPUs.
+/// The page of a run of two stages against the embedded simulator. The simulator's metrics are read: the page has data for each chart except GPUs.
 fn report_of(folder: &Folder) -> PathBuf {
     let stages = "{load: {type: constant, stages: [{rate: 20, duration: 2}, {rate: 60, duration: 2}]}, \
                   api: {type: completion, streaming: true}, \
@@ -80,20 +80,79 @@ fn figures_without(browser: &mut Browser, condition: &str) -> String {
     without.as_str().unwrap().to_owned()
 }
 
+/// Whether the page is wider than its window, which a reader would have to scroll.
+fn is_wider(browser: &mut Browser) -> bool {
+    browser.evaluate("document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth") == true
+}
+
 #[test]
-fn every_panel_of_a_report_is_drawn_and_answers() {
+fn a_report_begins_with_its_answer_and_folds_what_few_look_for() {
+    let folder = Folder::new();
+    let report = report_of(&folder);
+    let mut browser = Browser::start(1280, 800);
+    browser.open(&report);
+    screenshot(&mut browser, "report-light");
+    // The answer, its chart and the matrix are on the first screen.
+    for part in ["h1", ".tags", ".hero .chart-view svg", ".matrix table"] {
+        let bottom = browser.evaluate(&format!("document.querySelector('{part}').getBoundingClientRect().bottom"));
+        assert!(bottom.as_f64().unwrap() < 800.0, "{part} ends at {bottom}");
+    }
+    let height = browser.evaluate("document.documentElement.scrollHeight").as_f64().unwrap();
+    assert!(height < 3_500.0, "{height} pixels high");
+    assert_eq!(browser.evaluate("document.querySelectorAll('details[open]').length"), 0);
+    let absent = browser.evaluate("document.getElementById('no-data').innerText");
+    assert!(absent.as_str().unwrap().contains("GPU use and power"), "{absent}");
+
+    // One of three charts is shown, without a script.
+    let shown = "[...document.querySelectorAll('.picked')].filter(it => it.getClientRects().length > 0).map(it => it.querySelector('figure').id).join(' ')";
+    assert_eq!(browser.evaluate(shown), "load-ttft");
+    browser.evaluate("document.getElementById('pick-1').focus()");
+    browser.press("ArrowRight");
+    assert_eq!(browser.evaluate(shown), "load-tpot");
+    browser.press("ArrowLeft");
+
+    // A point says its value where it takes the focus.
+    let note = "getComputedStyle(document.querySelector('#load-ttft .chart-note')).display";
+    assert_eq!(browser.evaluate(note), "none");
+    browser.evaluate("document.querySelector('#load-ttft .chart-point').focus()");
+    assert_eq!(browser.evaluate(note), "block");
+
+    // What stands behind a sign opens, and Escape closes it.
+    browser.evaluate("document.querySelector('#load-output details.info > summary').click()");
+    assert_eq!(browser.evaluate("document.querySelectorAll('details.info[open]').length"), 1);
+    browser.press("Escape");
+    assert_eq!(browser.evaluate("document.querySelectorAll('details.info[open]').length"), 0);
+
+    browser.prefer_dark(true);
+    let background = "getComputedStyle(document.body).backgroundColor";
+    let dark = browser.evaluate(background);
+    screenshot(&mut browser, "report-dark");
+    browser.prefer_dark(false);
+    assert_ne!(browser.evaluate(background), dark);
+    for width in [1440, 1000, 700, 390] {
+        browser.resize(width, 844);
+        assert!(!is_wider(&mut browser), "the page is wider than {width} pixels");
+    }
+    screenshot(&mut browser, "report-phone");
+    // Texts of a drawing keep their size.
+    let size = "getComputedStyle(document.querySelector('#load-output .chart-view text')).fontSize";
+    assert_eq!(browser.evaluate(size), "11px");
+    assert_eq!(browser.faults, Vec::<String>::new());
+    let bytes = std::fs::metadata(&report).unwrap().len();
+    assert!(bytes < 1_000_000, "report.html has {bytes} bytes");
+}
+
+#[test]
+fn every_chart_of_a_report_is_drawn_and_answers() {
     let folder = Folder::new();
     let report = report_of(&folder);
     let mut browser = Browser::start(1280, 900);
     browser.open(&report);
-    let panels = "[...document.querySelectorAll('article.panel')]";
-    assert_eq!(browser.evaluate(&format!("{panels}.length")), 15);
-    let empty = format!("{panels}.filter(it => !it.querySelector('figure.chart')).map(it => it.id).join(' ')");
-    assert_eq!(browser.evaluate(&empty), "panel-gpu", "panels without a figure");
-    let drawn = "figure.querySelector('.chart-view svg').getBoundingClientRect().width > 200 && \
-                 figure.querySelectorAll('.chart-view svg :is(path, rect, circle)').length > 3";
+    browser.evaluate("document.querySelectorAll('details.fold').forEach(it => { it.open = true; })");
+    let drawn = "figure.closest('.picked') || (figure.querySelector('.chart-view svg').getBoundingClientRect().width > 150 && \
+                 figure.querySelectorAll('.chart-view svg :is(path, rect, circle)').length > 3)";
     assert_eq!(figures_without(&mut browser, drawn), "", "figures without a drawing");
-    screenshot(&mut browser, "report-light");
+    screenshot(&mut browser, "report-open");
 
     // A pointer that crosses a drawing meets values.
     let place = "(() => { const it = document.querySelector('#load-ttft .chart-view svg'); it.scrollIntoView({block: 'center'}); \
@@ -122,9 +181,9 @@ fn every_panel_of_a_report_is_drawn_and_answers() {
     assert!(tips.iter().any(|it| it.contains("p50")), "{tips:?}");
 
     // A name in the legend hides its series, and shows it again.
-    let entry = "document.querySelector('#load-ttft .chart-legend button')";
-    let shown = "(() => { const key = document.querySelector('#load-ttft .chart-legend button').dataset.key; \
-                 const all = document.querySelectorAll(`#load-ttft .chart-view svg [data-key=\"${key}\"]`); \
+    let entry = "document.querySelector('#concurrency .chart-legend button')";
+    let shown = "(() => { const key = document.querySelector('#concurrency .chart-legend button').dataset.key; \
+                 const all = document.querySelectorAll(`#concurrency .chart-view svg [data-key=\"${key}\"]`); \
                  return [...all].filter(it => getComputedStyle(it).display !== 'none').length; })()";
     let all = browser.evaluate(shown);
     assert!(all.as_u64().unwrap() > 0, "{all}");
@@ -135,27 +194,26 @@ fn every_panel_of_a_report_is_drawn_and_answers() {
     browser.press("Enter");
     assert_eq!(browser.evaluate(shown), all);
 
-    // Each figure has its data.
+    // Each chart and each table has its data.
     let copied = "(() => { window.copied = []; \
                   Object.defineProperty(navigator, 'clipboard', {value: {writeText: it => { copied.push(it); return Promise.resolve(); }}}); \
                   document.querySelectorAll('.chart-copy').forEach(it => it.click()); return copied.length; })()";
     assert_eq!(browser.evaluate(copied), browser.evaluate("document.querySelectorAll('figure.chart').length"));
     let whole = "copied.every(it => it.startsWith('series,') && it.split('\\n').length > 2)";
     assert_eq!(browser.evaluate(whole), true);
-
-    browser.prefer_dark(true);
-    let background = "getComputedStyle(document.body).backgroundColor";
-    let dark = browser.evaluate(background);
-    screenshot(&mut browser, "report-dark");
-    browser.prefer_dark(false);
-    assert_ne!(browser.evaluate(background), dark);
-    browser.resize(390, 844);
-    let wider = "document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth";
-    assert_eq!(browser.evaluate(wider), false, "the page is wider than a phone");
-    screenshot(&mut browser, "report-phone");
+    browser.evaluate("document.querySelector('#table-figures .copy-table').click()");
+    let table = browser.evaluate("copied.at(-1)");
+    let table = table.as_str().unwrap();
+    let columns: Vec<usize> = table.lines().map(|it| it.split(',').count()).collect();
+    assert!(
+        table.starts_with("Offered load (requests/s),Offered load (requests/s) name,Answers,Requests/s,"),
+        "{table}"
+    );
+    assert!(
+        table.contains("TTFT (ms) p50,") && columns.len() == 3 && columns.iter().all(|it| *it == columns[0]),
+        "{table}"
+    );
     assert_eq!(browser.faults, Vec::<String>::new());
-    let bytes = std::fs::metadata(&report).unwrap().len();
-    assert!(bytes < 1_000_000, "report.html has {bytes} bytes");
 }
 
 #[test]
@@ -193,6 +251,7 @@ fn the_page_of_a_comparison_is_read_without_a_fault() {
     folder.benchwright(&compare).assert().success();
     let mut browser = Browser::start(1280, 900);
     browser.open(&folder.path("compare.html"));
+    browser.evaluate("document.querySelectorAll('details.fold').forEach(it => { it.open = true; })");
     let text = browser.evaluate("document.body.innerText");
     let text = text.as_str().unwrap();
     assert!(text.contains("B against A") && text.contains("TTFT p50") && text.contains("r60"), "{text}");
@@ -200,7 +259,6 @@ fn the_page_of_a_comparison_is_read_without_a_fault() {
     assert_eq!(figures_without(&mut browser, drawn), "", "figures without a drawing");
     screenshot(&mut browser, "comparison");
     browser.resize(390, 844);
-    let wider = "document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth";
-    assert_eq!(browser.evaluate(wider), false, "the page is wider than a phone");
+    assert!(!is_wider(&mut browser), "the page is wider than a phone");
     assert_eq!(browser.faults, Vec::<String>::new());
 }
