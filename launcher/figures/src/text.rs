@@ -1,4 +1,4 @@
-//! How figures are formatted: one set of formats for every renderer. Numbers have four significant digits.
+//! How figures are formatted: one set of formats for every renderer. Numbers have four significant digits, in sentences and on a run's page three.
 
 use crds::{figure::rate_text, wording::percent};
 
@@ -79,6 +79,79 @@ pub mod page {
     }
 }
 
+/// HTML and sentences: three significant digits, as short as a reader compares them.
+pub mod brief {
+    use super::page;
+
+    /// Three significant digits, whole from 1,000: `9.24`, `46.0`, `1,649`.
+    pub fn number(value: f64) -> String {
+        digits(value, 3)
+    }
+
+    /// Three significant digits without zeros at the end: `8`, `9.24`, `1,649`.
+    pub fn short(value: f64) -> String {
+        let text = number(value);
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    }
+
+    /// A time in milliseconds in three significant digits: `812 µs`, `69.8 ms`, `2.53 s`.
+    pub fn time(millis: f64) -> String {
+        let (factor, unit) = time_unit(millis);
+        format!("{}\u{a0}{unit}", number(millis * factor))
+    }
+
+    /// A time in milliseconds without zeros at the end, as a user writes a bound: `10 ms`, `1 s`.
+    pub fn bound(millis: f64) -> String {
+        let (factor, unit) = time_unit(millis);
+        format!("{}\u{a0}{unit}", short(millis * factor))
+    }
+
+    /// A range of times in milliseconds, in the unit of its upper end: `50.7 to 70.9 ms`.
+    pub fn times(low: f64, high: f64) -> String {
+        let (factor, unit) = time_unit(high);
+        format!("{}\u{a0}{unit}", range(low * factor, high * factor))
+    }
+
+    fn time_unit(millis: f64) -> (f64, &'static str) {
+        match millis.abs() {
+            it if it >= 1_000.0 => (1e-3, "s"),
+            it if it >= 1.0 || it == 0.0 => (1.0, "ms"),
+            _ => (1e3, "µs"),
+        }
+    }
+
+    /// Both ends in three significant digits, and in more if they read alike: `50.7 to 70.9`, `10.98 to 11.03`.
+    pub fn range(low: f64, high: f64) -> String {
+        let mut all = (3..=5).map(|most| (digits(low, most), digits(high, most)));
+        let apart = all.clone().find(|(low, high)| low != high);
+        let (low, high) = apart.or_else(|| all.next_back()).unwrap_or_default();
+        if low == high { high } else { format!("{low} to {high}") }
+    }
+
+    fn digits(value: f64, most: usize) -> String {
+        if value == 0.0 || !value.is_finite() {
+            return page::number(value);
+        }
+        let before = value.abs().log10().floor() as i32 + 1;
+        let decimals = usize::try_from(most as i32 - before).unwrap_or(0).min(9);
+        let rounded = format!("{:.decimals$}", value.abs());
+        let (whole, fraction) = rounded.split_once('.').map_or((rounded.as_str(), ""), |it| it);
+        let whole = whole.parse().map_or_else(|_| whole.to_owned(), page::count);
+        let point = if fraction.is_empty() { "" } else { "." };
+        format!("{}{whole}{point}{fraction}", if value < 0.0 { "-" } else { "" })
+    }
+}
+
+/// `a`, `a and b`, or `a, b and c`.
+pub fn listed(parts: &[impl AsRef<str>]) -> String {
+    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+    match parts.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// A range of shares: `1 to 2.5 %`.
 pub fn percents(low: f64, high: f64) -> String {
     format!("{} to {}", percent(low).trim_end_matches(" %"), percent(high))
@@ -148,6 +221,20 @@ mod tests {
         );
         assert_eq!([12_345.6, 1_234.6].map(page::number), ["12,346", "1235"]);
         assert_eq!([12_345, 999, 0].map(page::count), ["12,345", "999", "0"]);
+    }
+
+    #[test]
+    fn a_number_has_three_digits_and_is_whole_from_a_thousand() {
+        let found = [0.0, 0.6414, 9.2411, 46.0, 186.7, 1_648.9, 12_345.6, -2.5].map(brief::number);
+        assert_eq!(found, ["0", "0.641", "9.24", "46.0", "187", "1,649", "12,346", "-2.50"]);
+        assert_eq!(brief::range(50.71, 70.92), "50.7 to 70.9");
+        assert_eq!(brief::range(10.98, 11.03), "10.98 to 11.03");
+    }
+
+    #[test]
+    fn parts_are_listed_in_a_sentence() {
+        let found = [&[][..], &["1"], &["1", "16"], &["1", "16", "32"]].map(listed);
+        assert_eq!(found, ["", "1", "1 and 16", "1, 16 and 32"]);
     }
 
     #[test]

@@ -6,67 +6,11 @@ use crds::benchmark_run::Stat;
 use figures::Figure;
 
 pub(crate) use figures::text::{
+    brief::{bound, number as three, range as interval, short, time as duration, times as durations},
+    listed,
     page::{NOTHING, count, money, number, numbers, optional, time, times},
     percentile, percents, signed_percent,
 };
-
-/// Three significant digits, whole from 1,000: `9.24`, `46.0`, `1,649`.
-pub(crate) fn three(value: f64) -> String {
-    digits(value, 3)
-}
-
-/// Three significant digits without zeros at the end: `8`, `9.24`, `1,649`.
-pub(crate) fn short(value: f64) -> String {
-    let text = three(value);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// A time in milliseconds in three significant digits: `812 µs`, `69.8 ms`, `2.53 s`.
-pub(crate) fn duration(millis: f64) -> String {
-    let (factor, unit) = duration_unit(millis);
-    format!("{}\u{a0}{unit}", three(millis * factor))
-}
-
-/// A time in milliseconds without zeros at the end, as a user writes a bound: `10 ms`, `1 s`.
-pub(crate) fn bound(millis: f64) -> String {
-    let (factor, unit) = duration_unit(millis);
-    format!("{}\u{a0}{unit}", short(millis * factor))
-}
-
-/// A range of times in milliseconds, in the unit of its upper end: `50.7 to 70.9 ms`.
-pub(crate) fn durations(low: f64, high: f64) -> String {
-    let (factor, unit) = duration_unit(high);
-    format!("{}\u{a0}{unit}", interval(low * factor, high * factor))
-}
-
-fn duration_unit(millis: f64) -> (f64, &'static str) {
-    match millis.abs() {
-        it if it >= 1_000.0 => (1e-3, "s"),
-        it if it >= 1.0 || it == 0.0 => (1.0, "ms"),
-        _ => (1e3, "µs"),
-    }
-}
-
-/// Both ends in three significant digits, and in more if they read alike: `50.7 to 70.9`, `10.98 to 11.03`.
-pub(crate) fn interval(low: f64, high: f64) -> String {
-    let mut all = (3..=5).map(|most| (digits(low, most), digits(high, most)));
-    let apart = all.clone().find(|(low, high)| low != high);
-    let (low, high) = apart.or_else(|| all.next_back()).unwrap_or_default();
-    if low == high { high } else { format!("{low} to {high}") }
-}
-
-fn digits(value: f64, most: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return number(value);
-    }
-    let before = value.abs().log10().floor() as i32 + 1;
-    let decimals = usize::try_from(most as i32 - before).unwrap_or(0).min(9);
-    let rounded = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = rounded.split_once('.').map_or((rounded.as_str(), ""), |it| it);
-    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
-    let point = if fraction.is_empty() { "" } else { "." };
-    format!("{}{whole}{point}{fraction}", if value < 0.0 { "-" } else { "" })
-}
 
 /// A moment to the second, such as `2026-01-02 03:04:05 UTC`.
 pub(crate) fn second(at: impl Display) -> String {
@@ -101,15 +45,6 @@ pub(crate) fn length(millis: f64) -> String {
     parts.join(" ")
 }
 
-/// Names in a sentence: `1, 16 and 32`.
-pub(crate) fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
-}
-
 /// The words with an initial capital.
 pub(crate) fn capitalized(words: &str) -> String {
     let mut letters = words.chars();
@@ -137,14 +72,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_has_three_digits_and_is_whole_from_a_thousand() {
-        let found = [0.0, 0.6414, 9.2411, 46.0, 186.7, 1_648.9, 12_345.6, -2.5].map(three);
-        assert_eq!(found, ["0", "0.641", "9.24", "46.0", "187", "1,649", "12,346", "-2.50"]);
-        assert_eq!(interval(50.71, 70.92), "50.7 to 70.9");
-        assert_eq!(interval(10.98, 11.03), "10.98 to 11.03");
-    }
-
-    #[test]
     fn a_moment_and_a_length_are_short() {
         assert_eq!(minute("2026-01-02T03:04:05Z"), "2 Jan 2026, 03:04 UTC");
         let found = [12_500.0, 140_000.0, 120_000.0, 3_725_000.0].map(length);
@@ -154,7 +81,6 @@ mod tests {
                 .map(|it| it.replace(' ', "\u{a0}"))
                 .map(|it| it.replacen("min\u{a0}", "min ", 1).replacen("h\u{a0}", "h ", 1))
         );
-        assert_eq!(listed(&["1".into(), "16".into(), "32".into()]), "1, 16 and 32");
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The answer of a run in one sentence, with its verdicts: the first words of the page, the terminal, the comment and the status.
 
-use ::figures::{Figure, text::page};
+use ::figures::{
+    Figure,
+    text::{brief, listed},
+};
 use crds::{
     Met, ObjectiveCounts, Outcome,
     wording::{one_line, percent},
@@ -106,7 +109,11 @@ fn invalid(document: &ReportDocument) -> String {
     let why = reason.map(|it| if it.message.is_empty() { &it.reason } else { &it.message });
     match (document.outcome, why) {
         (Outcome::Cancelled, _) => stopped(document),
-        (_, Some(why)) => format!("The measurement is not valid: {}.", why.trim_end_matches('.')),
+        // The clauses that follow are details and remedies, which the reasons show.
+        (_, Some(why)) => {
+            let first = why.split([';', '(']).next().unwrap_or_default();
+            format!("The measurement is not valid: {}.", first.trim().trim_end_matches('.'))
+        }
         (_, None) => "The measurement is not valid.".to_owned(),
     }
 }
@@ -136,8 +143,8 @@ fn loadgen(document: &ReportDocument) -> Option<Answer> {
     let tests = &document.loadgen.as_ref()?.tests;
     let result = |it: &crate::LoadGenTestDocument| {
         let rate = match (it.samples_per_second, it.tokens_per_second) {
-            (_, Some(tokens)) => format!(", {} tokens/s", page::number(tokens)),
-            (Some(samples), None) => format!(", {} samples/s", page::number(samples)),
+            (_, Some(tokens)) => format!(", {} tokens/s", brief::number(tokens)),
+            (Some(samples), None) => format!(", {} samples/s", brief::number(samples)),
             (None, None) => String::new(),
         };
         format!("{} {} is {}{rate}", it.scenario.name(), it.mode.name().to_lowercase(), it.result)
@@ -188,7 +195,7 @@ impl Unit {
 
     /// Several loads with the unit at the end, such as `1, 2 and 8 users`.
     fn list(self, loads: &[f64]) -> String {
-        let numbers: Vec<String> = loads.iter().map(|it| page::number(*it)).collect();
+        let numbers: Vec<String> = loads.iter().map(|it| brief::short(*it)).collect();
         let unit = match self {
             Unit::Users if loads == [1.0] => " user",
             Unit::Users => " users",
@@ -300,8 +307,8 @@ fn starts(document: &ReportDocument) -> String {
         times.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(*it), most.max(*it)));
     match times.len() {
         0 => "No start of a server was measured.".to_owned(),
-        1 => format!("The server was ready after {} s.", page::number(longest)),
-        count => format!("{count} servers were ready after {} s.", page::numbers(shortest, longest)),
+        1 => format!("The server was ready after {} s.", brief::number(longest)),
+        count => format!("{count} servers were ready after {} s.", brief::range(shortest, longest)),
     }
 }
 
@@ -315,10 +322,10 @@ fn headline(document: &ReportDocument) -> String {
     let most = if document.stages.len() > 1 { "At most " } else { "" };
     let figures = &best.figures;
     let tokens = figures.number(Figure::OutputTokensPerSecond).filter(|it| *it > 0.0);
-    let tokens = tokens.map(|it| format!("{} output tokens/s", page::number(it)));
-    let requests = figures.number(Figure::RequestsPerSecond).map(|it| format!("{} requests/s", page::number(it)));
-    let ttft = figures.statistics(Figure::Ttft).map(|it| format!("TTFT p50 {}", page::time(it.p50)));
-    let latency = figures.statistics(Figure::Latency).map(|it| format!("latency p50 {}", page::time(it.p50)));
+    let tokens = tokens.map(|it| format!("{} output tokens/s", brief::number(it)));
+    let requests = figures.number(Figure::RequestsPerSecond).map(|it| format!("{} requests/s", brief::number(it)));
+    let ttft = figures.statistics(Figure::Ttft).map(|it| format!("TTFT p50 {}", brief::time(it.p50)));
+    let latency = figures.statistics(Figure::Latency).map(|it| format!("latency p50 {}", brief::time(it.p50)));
     let times: Vec<String> = tokens.or(requests).into_iter().chain(ttft.or(latency)).collect();
     spaced(&format!("No objectives were set. {most}{}{at}.", times.join(", ")))
 }
@@ -338,9 +345,9 @@ impl ObjectiveDocument {
     /// A value of the objective with its unit, such as `72.9 ms`.
     pub fn value_text(&self, value: f64) -> String {
         match self.unit.as_str() {
-            "ms" => spaced(&page::time(value)),
+            "ms" => spaced(&brief::bound(value)),
             "share" => percent(value),
-            _ => format!("{}/s", page::number(value)),
+            _ => format!("{}/s", brief::short(value)),
         }
     }
 
@@ -361,16 +368,6 @@ impl ObjectiveDocument {
             Some(value) => format!("{} is {}{place}, limit {limit}", self.figure(), self.value_text(value)),
             None => format!("{} was not measured{place}, limit {limit}", self.figure()),
         }
-    }
-}
-
-/// `a`, `a and b`, or `a, b and c`.
-fn listed(parts: &[impl AsRef<str>]) -> String {
-    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
-    match parts.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
     }
 }
 
