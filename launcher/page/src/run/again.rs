@@ -57,42 +57,40 @@ fn decide(document: &ReportDocument, loads: &LoadNames) -> Option<Decide> {
     }
     let names: Vec<String> = stages.iter().map(|it| loads.names[*it].clone()).collect();
     let title = format!("Decide {} {}", loads.title.to_lowercase(), text::listed(&names));
-    let longer: Option<Vec<(String, f64)>> = stages.iter().map(|it| longer(document, *it)).collect();
+    let longer: Option<Vec<String>> = stages.iter().map(|it| longer(document, *it)).collect();
     let closer = "Four times the answers make intervals about half as wide.";
     Some(match longer {
         None => {
             Decide { title, command: String::new(), words: format!("Run these stages four times as long. {closer}") }
         }
         Some(longer) => {
-            let settings: Vec<String> =
-                longer.iter().map(|(key, seconds)| format!("{key}={}", seconds.round())).collect();
             let all = document.stages.iter().enumerate().map(|(index, it)| match stages.contains(&index) {
                 true => LONGER * seconds(it),
                 false => seconds(it),
             });
             Decide {
                 title,
-                command: format!("benchwright run -f benchmarkrun.yaml -o {}", settings.join(",")),
+                command: format!("benchwright run -f benchmarkrun.yaml -o {}", longer.join(",")),
                 words: format!("Takes about {}. {closer}", text::length(all.sum::<f64>() * 1e3)),
             }
         }
     })
 }
 
-/// The key of a stage's duration in its profile, and four times the duration in seconds; `None` without one.
-fn longer(document: &ReportDocument, index: usize) -> Option<(String, f64)> {
+/// The override that makes a stage four times as long, in the format of its profile; `None` without a duration.
+fn longer(document: &ReportDocument, index: usize) -> Option<String> {
     let stage = &document.stages[index];
     let (kind, duration) = match stage.load {
         Load::Open { duration, .. } => ("open", duration?),
         Load::Closed { duration, .. } => ("closed", duration?),
         _ => return None,
     };
-    let key = match document.resolved_run.harness {
-        Harness::Benchwright => format!("stages.{index}.load.{kind}.duration"),
-        Harness::InferencePerf => format!("load.stages.{index}.duration"),
-        _ => return None,
-    };
-    Some((key, LONGER * duration.0.as_secs_f64()))
+    let seconds = (LONGER * duration.0.as_secs_f64()).round();
+    match document.resolved_run.harness {
+        Harness::Benchwright => Some(format!("stages.{index}.load.{kind}.duration={seconds}s")),
+        Harness::InferencePerf => Some(format!("load.stages.{index}.duration={seconds}")),
+        _ => None,
+    }
 }
 
 fn seconds(stage: &StageDocument) -> f64 {

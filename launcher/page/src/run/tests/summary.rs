@@ -202,6 +202,10 @@ fn what_is_undecided_has_a_command_that_may_decide_it() {
             "Takes about 2 min 30 s. Four times the answers make intervals about half as wide.",
         ],
     );
+    document["resolvedRun"]["harness"] = "benchwright".into();
+    check(&document, &["benchwright run -f benchmarkrun.yaml -o stages.1.load.open.duration=120s\n"]);
+    document["resolvedRun"]["harness"] = "guidellm".into();
+    check(&document, &["Decide offered load 20\nRun these stages four times as long."]);
     assert!(!text(&sweep(&[level(5.0)])).contains("Decide "));
 }
 
