@@ -143,7 +143,8 @@ fn an_own_limit_and_that_of_the_baseline_stand_apart() {
     let table = terminal::table(&fixture.report(&analysed).document().unwrap(), Paint::OFF);
     assert!(table.contains("\nbaseline: runs/a|b/report.json; a figure may be up to 10 % worse"), "{table}");
     let row = table.lines().find(|it| it.contains("at most 500 ms")).unwrap();
-    assert!(row.contains(" at most 500 ms baseline 49 ms  at most 53.9 ms"), "{row:?}");
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert!(words.join(" ").ends_with("at most 500 ms baseline 49 ms at most 53.9 ms"), "{row:?}");
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn report_md_and_the_terminal_show_each_objective_beside_its_limit() {
     let missed = row(" \u{2717} missed     missed: latency p99 in stage r10");
     assert!(missed.ends_with("at most 50 ms"), "{missed:?}");
     assert!(row(" \u{2713} met        met: TTFT p50 in every stage").ends_with("at most 500 ms"), "{table}");
-    assert!(row(" ? undecided  undecided: TTFT max in stage r99").ends_with("at most 1000 ms"), "{table}");
+    assert!(row(" ? undecided  undecided: TTFT max in stage r99").ends_with("at most 1 s"), "{table}");
     assert!(table.contains("\nundecided: the load has no stage r99\n"), "{table}");
     let (fixture, analysed) = judged("Report");
     let page = markdown::render(&fixture.report(&analysed).document().unwrap());
