@@ -131,7 +131,10 @@ fn without_objectives_the_sentence_makes_no_claim() {
 fn an_invalid_run_begins_with_its_reason_and_a_stopped_one_with_its_stage() {
     let mut report = with_levels(&[(users(1), Met::Inconclusive), (users(2), Met::Inconclusive)]);
     report.outcome = Outcome::Invalid;
-    report.reasons = vec![ReasonDocument { reason: "SendLagTooLarge".into(), message: "the lag is\n12ms (p99); lower the rate.".into() }];
+    report.reasons = vec![ReasonDocument {
+        reason: "SendLagTooLarge".into(),
+        message: "the lag is\n12ms (p99); lower the rate.".into(),
+    }];
     let answer = Answer::new(&report);
     assert_eq!(answer.sentence, "The measurement is not valid: the lag is 12ms.");
     assert_eq!(tags(&answer), ["✗ Measurement not valid"]);
