@@ -74,7 +74,7 @@ loadgen-performance: prepare ## Measure LoadGen's arithmetic, MLCommons' and our
 	@$(release_build) -p launcher --example loadgen_speed
 	@python="$$($(official)/venv)" && "$$python" -B $(official)/performance.py $(release)/examples/loadgen_speed
 
-how-to-pictures: prepare ## Run examples/how-to against the simulator, and draw docs/pictures; takes seven minutes of a quiet machine
+how-to-pictures: prepare browser ## Run examples/how-to against the simulator, and draw docs/pictures; takes seven minutes of a quiet machine
 	@$(release_build) -p launcher
 	@mkdir -p docs/pictures
 	@for run in users:load-ttft highest-rate:load-tpot trace:offered-load; do \
@@ -83,6 +83,7 @@ how-to-pictures: prepare ## Run examples/how-to against the simulator, and draw 
 	    $(release)/benchwright plot $$results/latest --format svg >/dev/null && \
 	    cp $$results/latest/plots/$${run##*:}.svg docs/pictures/$${run%%:*}.svg || exit 1; \
 	done
+	@.ci/screenshot $(built)/how-to/users/latest/report.html docs/pictures/report.png
 
 statistics-coverage: prepare ## Count how often intervals hold the truth, and how steady states are judged; prints the tables of docs/statistics.md
 	@cargo run --quiet --locked --release -p statistics --example coverage

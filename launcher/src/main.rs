@@ -87,7 +87,7 @@ enum Command {
     Sut(sut::SutArgs),
     /// Check BenchmarkRuns as the operator would, without a cluster
     Validate(validate::ValidateArgs),
-    /// Print the profile of a run as rendered, or its workload
+    /// Print the rendered profile of a run, or its workload
     Render(render::RenderArgs),
     /// Print what LoadGen tests will issue; sends no request
     Plan(plan::PlanArgs),
@@ -129,11 +129,11 @@ enum Command {
     ///
     /// The log comes from this program or from MLCommons' own LoadGen.
     Accuracy(accuracy::AccuracyArgs),
-    /// Run MLPerf's Llama 3.1 8B by the flags of a runner
+    /// Run MLPerf's Llama 3.1 8B with the flags of an MLPerf runner
     ///
     /// Scenarios: Offline, Server and SingleStream. Modes: performance, accuracy and both.
     Mlperf(mlperf::MlperfArgs),
-    /// Run MMLU by the flags of a runner
+    /// Run MMLU with the flags of a runner's mmlu.py
     Mmlu(mmlu::MmluArgs),
     /// Build or check the tree of a submission to MLPerf Inference
     ///

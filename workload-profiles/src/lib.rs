@@ -179,7 +179,7 @@ fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
 
 fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) -> Option<Workload> {
     let read = formats::parse(harness, profile, target, findings);
-    // A name without a value matters only where the value does.
+    // Reports placeholders without a value, except under keys that have no effect.
     let unfilled = Findings::default();
     yaml::report_unfilled(profile, "", &unfilled);
     if let Err(error) = unfilled.into_result() {

@@ -85,11 +85,13 @@ impl Uncertainty {
         }
     }
 
-    /// The estimate of a rate; `None` for any other figure.
+    /// The estimate of a rate or a share; `None` for a figure without an interval.
     pub fn rate(&self, figure: Figure) -> Option<Estimate> {
         match figure {
             Figure::RequestsPerSecond => self.rates.requests,
             Figure::OutputTokensPerSecond => self.rates.output_tokens,
+            Figure::GoodputRequestsPerSecond => self.outcomes.good_requests,
+            Figure::ErrorRatio => self.outcomes.error_ratio,
             _ => None,
         }
     }

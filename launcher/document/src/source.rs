@@ -10,7 +10,7 @@ use crds::{
     benchmark_run::{Metric, Stat},
 };
 
-use crate::{EstimateDocument, FiguresDocument, LabelsDocument, ReportDocument, UncertaintyDocument};
+use crate::{FiguresDocument, LabelsDocument, ReportDocument, UncertaintyDocument};
 
 impl ReportDocument {
     /// The names of the stages, in their order.
@@ -64,18 +64,26 @@ impl Source for ReportDocument {
 
 fn certainty(of: &UncertaintyDocument, metric: Metric, stat: Option<Stat>) -> Certainty {
     let figure = Figure::from_metric(metric);
-    let interval =
-        |it: &EstimateDocument, value: fn(f64) -> Option<FigureValue>| Some((value(it.low?)?, value(it.high?)?));
-    let interval = match figure {
-        _ if figure.row().unit.has_statistics() => {
+    let (interval, effective_values) = match figure.row().unit.has_statistics() {
+        true => {
+            let it = of.latencies(figure);
+            let [low, high] = match stat {
+                // It lies between p90 and p99.
+                Some(Stat::P95) => [Stat::P90, Stat::P99].map(|stat| it?.get(stat)),
+                _ => [it.zip(stat).and_then(|(it, stat)| it.get(stat)); 2],
+            };
             // The lower bound of a mean may be negative.
-            let estimate = stat.and_then(|stat| of.latencies(figure)?.get(stat));
-            estimate.and_then(|it| interval(it, |millis| time(millis.max(0.0))))
+            let bounds = low.and_then(|it| it.low).zip(high.and_then(|it| it.high));
+            let interval = bounds.and_then(|(low, high)| Some((time(low.max(0.0))?, time(high.max(0.0))?)));
+            let own = matches!(stat, Some(Stat::Mean | Stat::P50 | Stat::P90 | Stat::P99)).then_some(low);
+            let of_mean = || it.and_then(|it| it.mean.as_ref());
+            (interval, own.unwrap_or_else(of_mean).and_then(|it| it.effective_values))
         }
-        Figure::RequestsPerSecond | Figure::OutputTokensPerSecond => {
-            of.estimate(figure).and_then(|it| interval(it, |number| Some(FigureValue::Number(number))))
+        false => {
+            let it = of.estimate(figure);
+            let bounds = it.and_then(|it| Some((FigureValue::Number(it.low?), FigureValue::Number(it.high?))));
+            (bounds, it.and_then(|it| it.effective_values))
         }
-        _ => None,
     };
     let verdict = of.steady_state.as_ref().map(|it| it.verdict.as_str());
     let is = |wanted: SteadyVerdict| verdict == Some(wanted.name());
@@ -84,7 +92,7 @@ fn certainty(of: &UncertaintyDocument, metric: Metric, stat: Option<Stat>) -> Ce
         () if is(SteadyVerdict::DriftingDown) => Some(Drift::Down),
         () => None,
     };
-    Certainty { interval, drift }
+    Certainty { interval, effective_values, drift }
 }
 
 fn reading(figures: &FiguresDocument, labels: &LabelsDocument, metric: Metric, stat: Option<Stat>) -> Option<Reading> {

@@ -28,7 +28,7 @@ const csv = (table) => {
 		const name = [groups[i], it].filter(Boolean).join(" ");
 		return pair(i, name, name + (i ? " 95 % interval" : " name"));
 	});
-	const body = rows.map((row) => row.flatMap((it, i) => pair(i, value(it), it.querySelector("small")?.textContent ?? "")));
+	const body = rows.map((row) => row.flatMap((it, i) => pair(i, value(it), plain(it.querySelector("small")))));
 	return [head, ...body].map((it) => it.map(field).join(",") + "\n").join("");
 };
 const each = (selector, action) => document.querySelectorAll(selector).forEach(action);
@@ -50,7 +50,8 @@ addEventListener("keydown", (event) => {
 addEventListener("click", (event) => open().forEach((it) => { if (!it.contains(event.target)) it.open = false; }));
 // A link opens the fold that contains its target.
 const reveal = () => {
-	const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+	// No id has a character that an address escapes.
+	const target = location.hash && document.getElementById(location.hash.slice(1));
 	for (let it = target; it; it = it.parentElement) if (it.localName === "details") it.open = true;
 };
 addEventListener("hashchange", reveal);

@@ -102,7 +102,9 @@ fn head(document: &ReportDocument, page: &mut Page) {
         page.line("- Passed means that the measurement is valid. It does not mean that the goals were met.");
     }
     if document.partial {
-        page.line("- The run was stopped before all its requests had ended: the figures are of a part of the load.");
+        page.line(
+            "- The run was stopped before all its requests had ended: the figures cover only a part of the load.",
+        );
     }
     page.line("- [report.html](report.html) beside this file shows the figures as curves.");
     page.blank();

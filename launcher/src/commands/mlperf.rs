@@ -391,7 +391,7 @@ fn name_plots(folder: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut summary: LoadGenSummary = serde_json::from_slice(&user_file::read_regular(&path, MAX_BYTES)?)?;
-    let plots = [("tokens_per_sec", "load-throughput.png"), ("latency_cdf", "cdf-latency.png")].map(|(key, file)| {
+    let plots = [("tokens_per_sec", "load-output.png"), ("latency_cdf", "cdf-latency.png")].map(|(key, file)| {
         let file = Path::new(plot::FOLDER).join(file);
         (key.to_owned(), json!(folder.join(&file).exists().then_some(file)))
     });

@@ -67,7 +67,9 @@ fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
     let mut envelope = report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref());
     // The message of an invalid run is the reason, without text from a server.
     if measurement.analysis.verdict.outcome.has_valid_figures() {
-        envelope.core.message = Answer::new(&measurement.document).sentence;
+        let reason = std::mem::take(&mut envelope.core.message);
+        let parts = [Answer::new(&measurement.document).sentence, reason];
+        envelope.core.message = parts.join(" ").trim_end().to_owned();
     }
     envelope.core.deleted_folders = measurement.deleted_folders.len().try_into().unwrap_or(u32::MAX);
     envelope

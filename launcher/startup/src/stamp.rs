@@ -74,7 +74,7 @@ fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
         to += 1 + digits;
     }
     let stamp = Stamp { year, parts, nanosecond };
-    // 2024 has a 29 February.
+    // A date without a year is checked in a leap year, which has a 29 February.
     stamp.date_in(year.unwrap_or(2024))?;
     Some(Found { stamp, from, to })
 }

@@ -28,7 +28,7 @@ const DIFFERENCES: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// What the original calls a value -> the value that we read.
+/// The values that we read, by their names in llm-d-benchmark's nop.
 fn ours(log: &str) -> BTreeMap<&'static str, f64> {
     let found = read(log);
     let mut all = BTreeMap::new();

@@ -52,7 +52,7 @@ fn json(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// A folder that goes with the test.
+/// A temporary folder that is deleted when the test ends.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {

@@ -89,7 +89,7 @@ pub fn without_share(name: &str) -> &str {
     SHARES.into_iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name)
 }
 
-/// The figures of a check that a profile may limit: figures on a scale of 0 to 100 that the check computes. Empty if no check has this
+/// The figures that `accuracy.limits` may bound: the figures of this check from 0 to 100. Empty if no check has this
 /// name.
 pub fn bounded_figures(check: &str) -> &'static [&'static str] {
     match without_share(check) {

@@ -7,6 +7,8 @@ use crds::objective::FigureValue;
 pub struct Certainty {
     /// The 95 % interval, from its lower to its upper end.
     pub interval: Option<(FigureValue, FigureValue)>,
+    /// Number of independent values with the same information; `None` if unknown.
+    pub effective_values: Option<f64>,
     /// Whether the stage was drifting; `None` if unknown.
     pub drift: Option<Drift>,
 }

@@ -4,6 +4,7 @@
 
 mod certainty;
 mod comparison;
+mod decision;
 mod of_run;
 mod reading;
 mod result;
@@ -13,9 +14,8 @@ mod tests;
 
 use crds::{
     Word as _,
-    objective::{FigureValue, Met},
     outcome::Outcome,
-    resolve::{Bound, ResolvedObjective, ResolvedSlo, Scope},
+    resolve::{ResolvedObjective, ResolvedSlo, Scope},
     wording::cut,
 };
 use workload_profiles::workload::Margin;
@@ -26,23 +26,10 @@ pub use certainty::{Certainty, Drift};
 pub use comparison::{Baseline, BaselineLimit, stricter};
 pub use reading::{Reading, Source, basis};
 pub(crate) use result::is_worse;
-pub use result::{ObjectiveResult, Objectives};
-pub use stages::StageResult;
+pub use result::{ObjectiveResult, Objectives, StageResult};
 
-use comparison::Comparison;
+use decision::{Subject, decide};
 use reading::profiled;
-
-/// The subject of the objectives: a run with its figures.
-#[derive(Clone)]
-struct Subject<'a> {
-    /// Why the figures decide nothing; `None` if they count.
-    undecided: Option<String>,
-    stages: Vec<&'a str>,
-    /// The stages with figures: a stage that is entirely warm-up has none.
-    measured: Vec<&'a str>,
-    source: &'a dyn Source,
-    baseline: Option<Baseline<'a>>,
-}
 
 impl Objectives {
     /// Evaluates the objectives on the report of a finished run. `measured`: its stages with figures. `undecided`: why its figures decide nothing;
@@ -144,79 +131,7 @@ fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveRe
     }
 }
 
-/// Why figures decide nothing although the run counts; `None`: they decide.
-fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
-    let invalid = || {
-        let all = source.invalid();
-        let (name, reason) = all.iter().find(|(name, _)| stage.is_none_or(|it| it == *name))?;
-        let part = if stage.is_none() { ", and is a part of the figures of the run" } else { "" };
-        Some(format!("stage {name} is not valid ({reason}){part}"))
-    };
-    profiled(source, stage).or_else(invalid)
-}
-
 /// The result that decides, out of the results of two stages.
 fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
     if is_worse(&other, &one) { other } else { one }
-}
-
-/// Decides an objective on the run as a whole or on one stage.
-fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
-    if let Some(reason) = subject.undecided.clone().or_else(|| does_not_count(subject.source, stage)) {
-        // The report shows the value even if it decides nothing.
-        let observed = subject.source.reading(stage, objective.metric, objective.stat);
-        let observed = observed.filter(|it| !it.value.as_f64().is_nan());
-        return ObjectiveResult { observed, ..ObjectiveResult::undecided(objective, stage, reason) };
-    }
-    let figure = objective.figure();
-    let place = stage.map(|it| format!(" in stage {it}")).unwrap_or_default();
-    let Some(observed) = subject.source.reading(stage, objective.metric, objective.stat) else {
-        return ObjectiveResult::undecided(objective, stage, format!("no value of {figure} was measured{place}"));
-    };
-    if observed.value.as_f64().is_nan() {
-        return ObjectiveResult::undecided(objective, stage, format!("{figure}{place} is no number"));
-    }
-    let (bound, value) = (objective.bound, observed.value);
-    let compared = subject.baseline.map(|it| it.compare(objective, stage, &observed));
-    let own = comparison::is_within(bound, bound.limit(), value);
-    let (met, why) = match &compared {
-        _ if !own => (Met::False, Some(past(bound, bound.limit(), value, bound.name()))),
-        Some(Comparison::Regression(found, percent)) => {
-            let of = format!("which is {percent} % from the {} of the baseline", found.value);
-            (Met::False, Some(format!("{}, {of}", past(bound, found.limit, value, "the limit"))))
-        }
-        Some(Comparison::Undecided(reason)) => (Met::Inconclusive, Some(reason.clone())),
-        _ => (Met::True, None),
-    };
-    let why = why.map(|why| if met == Met::False { format!("{figure}{place} is {why}") } else { why });
-    let limit = compared.as_ref().and_then(Comparison::limit).map(|it| stricter(bound, it.limit));
-    let sure = subject.source.certainty(stage, objective.metric, objective.stat);
-    let unsure = sure.note(limit.unwrap_or(bound.limit()));
-    let notes = [why, compared.as_ref().and_then(Comparison::note), few(objective, &observed), unsure];
-    ObjectiveResult {
-        objective: objective.clone(),
-        met,
-        observed: Some(observed),
-        stage: stage.map(str::to_owned),
-        baseline: compared.and_then(|it| it.limit()),
-        stages: Vec::new(),
-        reason: notes.into_iter().flatten().collect::<Vec<_>>().join("; "),
-    }
-}
-
-/// `812ms, above max 500ms`.
-fn past(bound: Bound, limit: FigureValue, value: FigureValue, name: &str) -> String {
-    let side = match bound {
-        Bound::Max(_) => "above",
-        Bound::Min(_) => "below",
-    };
-    format!("{}, {side} {name} {limit}", value.beside(limit))
-}
-
-/// Notes that a percentile of too few values is the largest of them. It decides nevertheless.
-fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
-    let stat = objective.stat?;
-    let needed = stat.fewest_values().filter(|it| observed.count < *it)?;
-    let (count, stat) = (observed.count, stat.name());
-    Some(format!("{stat} of {count} values is the largest of them: it needs {needed} or more"))
 }

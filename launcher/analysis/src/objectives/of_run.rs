@@ -19,7 +19,7 @@ use crate::{
     figures::Figures,
     labels::Labels,
     stage::StageAnalysis,
-    uncertainty::{Estimate, Latencies, SteadyVerdict, Uncertainty},
+    uncertainty::{Estimate, Interval, Latencies, SteadyVerdict, Uncertainty},
 };
 
 impl Source for Analysis {
@@ -89,26 +89,35 @@ fn of_stage(it: &Uncertainty, metric: Metric, stat: Option<Stat>) -> Certainty {
     let figure = Figure::from_metric(metric);
     let latencies = it.latencies(figure);
     let time = |millis: f64| FigureValue::Time(Span::from_millis_f64(millis.max(0.0)).unwrap_or_default());
-    let interval = match figure.row().unit.has_statistics() {
-        true => bounds(latencies.and_then(|it| estimate(&it, stat?)), time),
-        false => bounds(it.rate(figure), FigureValue::Number),
+    let (interval, effective_values) = match figure.row().unit.has_statistics() {
+        true => {
+            let found = latencies.zip(stat).map(|(it, stat)| estimate(&it, stat));
+            (bounds(found, time), found.map(|it| it.effective_values))
+        }
+        false => (bounds(it.rate(figure), FigureValue::Number), it.rate(figure).map(|it| it.effective_values)),
     };
     let drift = match it.steady_state.verdict {
         SteadyVerdict::DriftingUp => Some(Drift::Up),
         SteadyVerdict::DriftingDown => Some(Drift::Down),
         _ => None,
     };
-    Certainty { interval, drift }
+    Certainty { interval, effective_values, drift }
 }
 
-fn estimate(of: &Latencies, stat: Stat) -> Option<Estimate> {
+fn estimate(of: &Latencies, stat: Stat) -> Estimate {
     let [p50, p90, p99] = of.percentiles;
+    let without_interval = Estimate { value: None, interval: None, ..of.mean };
     match stat {
-        Stat::Mean => Some(of.mean),
-        Stat::P50 => Some(p50),
-        Stat::P90 => Some(p90),
-        Stat::P99 => Some(p99),
-        Stat::P95 | Stat::P99P9 | Stat::Max => None,
+        Stat::Mean => of.mean,
+        Stat::P50 => p50,
+        Stat::P90 => p90,
+        Stat::P99 => p99,
+        // It lies between p90 and p99.
+        Stat::P95 => {
+            let interval = p90.interval.zip(p99.interval).map(|(low, high)| Interval { low: low.low, high: high.high });
+            Estimate { interval, ..without_interval }
+        }
+        Stat::P99P9 | Stat::Max => without_interval,
     }
 }
 

@@ -9,7 +9,6 @@ use crds::{
 };
 
 use super::{
-    StageResult,
     comparison::{BaselineLimit, stricter},
     reading::Reading,
 };
@@ -45,6 +44,21 @@ pub struct ObjectiveResult {
     /// How each stage does against the limit: the measured stages that the objective covers, in their order.
     pub stages: Vec<StageResult>,
     /// Why it is missed or undecided, or a note on the value; empty if there is nothing to report.
+    pub reason: String,
+}
+
+/// One stage against the limit of an objective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageResult {
+    /// The name of the stage.
+    pub stage: String,
+    /// Whether it surely holds the limit, surely misses it, or neither.
+    pub met: Met,
+    /// The measured value; `None` if nothing was measured.
+    pub observed: Option<Reading>,
+    /// The 95 % interval of the value, from its lower to its upper end; `None` if it has none.
+    pub interval: Option<(FigureValue, FigureValue)>,
+    /// Why it is undecided; empty if it is decided.
     pub reason: String,
 }
 

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use crds::{
     LauncherReason,
     benchmark_run::{Enforcement, Metric, Stat},
+    objective::{FigureValue, Met},
+    resolve::Bound,
 };
 use proptest::prelude::*;
 
@@ -345,7 +347,7 @@ fn a_value_whose_interval_holds_the_limit_says_so() {
     let limit = time("500ms");
     let reason = |interval: (&str, &str), drift| {
         let mut source = readings(&[(None, time("499ms"))]);
-        source.1 = Certainty { interval: Some((time(interval.0), time(interval.1))), drift };
+        source.1 = Certainty { interval: Some((time(interval.0), time(interval.1))), drift, ..Certainty::default() };
         let result = evaluate(&objective(None, Bound::Max(limit)), &subject(&source));
         assert_eq!(result.met, Met::True, "the value decides");
         result.reason
@@ -371,7 +373,7 @@ fn stage_result(value: &str, count: u64, certainty: Certainty) -> (Met, String) 
 
 #[test]
 fn a_stage_is_decided_if_its_interval_lies_on_one_side_of_the_limit() {
-    let between = |low: &str, high: &str| Certainty { interval: Some((time(low), time(high))), drift: None };
+    let between = |low: &str, high: &str| Certainty { interval: Some((time(low), time(high))), ..Certainty::default() };
     for (value, low, high, met) in [
         ("400ms", "380ms", "500ms", Met::True),
         ("400ms", "380ms", "501ms", Met::Inconclusive),
@@ -387,18 +389,34 @@ fn a_stage_is_decided_if_its_interval_lies_on_one_side_of_the_limit() {
 }
 
 #[test]
-fn a_stage_without_an_interval_needs_enough_values() {
-    let without = |value, count| stage_result(value, count, Certainty::default());
-    assert_eq!(without("400ms", 298), (Met::Inconclusive, "298 of 299 values".to_owned()));
-    assert_eq!(without("400ms", 299), (Met::True, String::new()));
-    // The source has the same value for the median: more than half of the values miss the limit.
-    assert_eq!(without("600ms", 5), (Met::False, String::new()));
-    assert_eq!(without("600ms", 4).0, Met::Inconclusive);
+fn a_stage_without_an_interval_needs_enough_independent_values_on_one_side() {
+    // The source has the same value for every statistic: all values lie on the same side.
+    let without = |value, effective_values| {
+        stage_result(value, 1_000, Certainty { effective_values: Some(effective_values), ..Certainty::default() })
+    };
+    assert_eq!(without("400ms", 298.9), (Met::Inconclusive, "298 of 299 values".to_owned()));
+    assert_eq!(without("400ms", 299.0), (Met::True, String::new()));
+    assert_eq!(without("600ms", 5.0), (Met::False, String::new()));
+    assert_eq!(without("600ms", 4.9).0, Met::Inconclusive);
+    let unknown = stage_result("400ms", 1_000, Certainty::default());
+    assert_eq!(unknown, (Met::Inconclusive, "it has no interval".to_owned()));
+}
+
+#[test]
+fn a_drift_towards_the_limit_leaves_a_stage_undecided() {
+    let drifting = |value, low: &str, high: &str, drift| {
+        let interval = Some((time(low), time(high)));
+        stage_result(value, 1_000, Certainty { interval, drift: Some(drift), ..Certainty::default() }).0
+    };
+    assert_eq!(drifting("400ms", "380ms", "420ms", Drift::Up), Met::Inconclusive);
+    assert_eq!(drifting("400ms", "380ms", "420ms", Drift::Down), Met::True);
+    assert_eq!(drifting("600ms", "580ms", "620ms", Drift::Up), Met::False);
 }
 
 #[test]
 fn a_limit_of_the_run_is_applied_to_each_measured_stage() {
-    let source = readings(&[(None, time("300ms")), (Some("fill"), time("1ms")), (Some("a"), time("400ms"))]);
+    let mut source = readings(&[(None, time("300ms")), (Some("fill"), time("1ms")), (Some("a"), time("400ms"))]);
+    source.1.effective_values = Some(500.0);
     let results = stages::results(&objective(None, Bound::Max(time("500ms"))), &subject(&source));
     let found: Vec<_> = results.iter().map(|it| (it.stage.as_str(), it.met)).collect();
     assert_eq!(found, [("a", Met::True), ("b", Met::Inconclusive)]);

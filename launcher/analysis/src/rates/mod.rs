@@ -89,7 +89,7 @@ impl Plateau {
 
 /// The times over which a successful request counts.
 pub(super) struct Spans {
-    /// The request, its prompt, and whether it was good.
+    /// The span over which the request, its prompt tokens and its goodput count.
     pub(super) request: (Duration, Duration),
     /// The output tokens of the request.
     pub(super) output: (Duration, Duration),

@@ -31,7 +31,7 @@ impl Default for TokenRange {
 }
 
 impl TokenRange {
-    /// Every request has usage.
+    /// An exact count: every request has usage.
     pub fn exact(tokens: u64) -> TokenRange {
         TokenRange { known: tokens, most: Some(tokens) }
     }

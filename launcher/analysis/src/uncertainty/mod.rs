@@ -24,7 +24,7 @@ pub use latencies::{Figure, Latencies, PERCENTILES};
 pub use outcomes::Outcomes;
 pub use rates::{Rate, Rates};
 pub use statistics::{
-    Estimate, LEVEL, enough,
+    Estimate, Interval, LEVEL, enough,
     steady_state::{State, Verdict as SteadyVerdict},
 };
 pub use steady_state::{JudgedFigure, Measure, Status, SteadyState, Window};

@@ -14,6 +14,8 @@ use crate::{ObjectiveDocument, ReportDocument, StageDocument};
 
 /// The most figures or objectives that the sentence names.
 const MOST_NAMED: usize = 3;
+/// The most loads that a list names.
+const MOST_LOADS: usize = 6;
 
 /// The answer of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,15 +113,16 @@ fn invalid(document: &ReportDocument) -> String {
         (Outcome::Cancelled, _) => stopped(document),
         // The clauses that follow are details and remedies, which the reasons show.
         (_, Some(why)) => {
-            let first = why.split([';', '(']).next().unwrap_or_default();
-            format!("The measurement is not valid: {}.", first.trim().trim_end_matches('.'))
+            let first = why.split([';', '(']).map(str::trim).find(|it| !it.is_empty()).unwrap_or("no reason");
+            format!("The measurement is not valid: {}.", first.trim_end_matches('.'))
         }
         (_, None) => "The measurement is not valid.".to_owned(),
     }
 }
 
 fn stopped(document: &ReportDocument) -> String {
-    let (all, run) = (document.stages.len(), document.stages.iter().filter(|it| it.figures.requests > 0).count());
+    let all = document.stages.len();
+    let run = document.stages.iter().rposition(|it| it.figures.requests > 0).map_or(1, |it| it + 1);
     match all {
         0 | 1 => "The run was stopped before its end.".to_owned(),
         _ => format!("The run was stopped in stage {run} of {all}."),
@@ -165,12 +168,15 @@ fn accuracy(document: &ReportDocument) -> Option<Answer> {
     let figures: Vec<String> = figures.collect();
     let of = found.wanted.map(|it| format!(" of {it}")).unwrap_or_default();
     let verdict = found.verdict.name();
-    let sentence = format!("Check {}: {verdict}. {} over {}{of} answers.", found.check, listed(&figures), found.scored);
+    let figures = if figures.is_empty() { "No figure".to_owned() } else { listed(&figures) };
+    let sentence = format!("Check {}: {verdict}. {figures} over {}{of} answers.", found.check, found.scored);
     Some(Answer { sentence, tags: vec![tag(TagState::Plain, format!("Accuracy: {verdict}"))] })
 }
 
 /// The load of a stage, as a number with a unit.
 struct Level {
+    /// The index of the stage.
+    stage: usize,
     load: f64,
     unit: Unit,
     met: Met,
@@ -195,7 +201,10 @@ impl Unit {
 
     /// Several loads with the unit at the end, such as `1, 2 and 8 users`.
     fn list(self, loads: &[f64]) -> String {
-        let numbers: Vec<String> = loads.iter().map(|it| brief::short(*it)).collect();
+        let mut numbers: Vec<String> = loads.iter().take(MOST_LOADS).map(|it| brief::short(*it)).collect();
+        if loads.len() > MOST_LOADS {
+            numbers.push(format!("{} more", loads.len() - MOST_LOADS));
+        }
         let unit = match self {
             Unit::Users if loads == [1.0] => " user",
             Unit::Users => " users",
@@ -205,22 +214,45 @@ impl Unit {
     }
 }
 
-/// The stages as levels of one load, in ascending order; `None` if they are not, or if the report has no results of stages.
+/// The stages as levels of one load, in ascending order; `None` if they are not, or if the report has no results of stages. A minimum of a rate is
+/// met by high loads, and a baseline gives each stage another limit: these have no highest load.
 fn levels(document: &ReportDocument) -> Option<Vec<Level>> {
+    let has_no_highest =
+        |it: &ObjectiveDocument| (it.bound == "min" && it.unit == "perSecond") || it.baseline_limit.is_some();
+    if document.objectives.iter().any(has_no_highest) {
+        return None;
+    }
     let mut levels: Vec<Level> = Vec::new();
-    for stage in &document.stages {
-        let (load, unit) = Unit::of(stage)?;
+    for (index, stage) in document.stages.iter().enumerate() {
         let results: Vec<(&ObjectiveDocument, Met)> =
             document.objectives.iter().filter_map(|it| Some((it, it.in_stage(&stage.name)?.met))).collect();
-        if results.len() != document.objectives.len() || levels.iter().any(|it| it.unit != unit || it.load == load) {
+        if results.is_empty() {
+            // It is entirely warm-up.
+            continue;
+        }
+        let (load, unit) = Unit::of(stage)?;
+        if results.len() != document.objectives.len() {
             return None;
         }
-        let missed = results.iter().filter(|it| it.1 == Met::False).map(|it| it.0.figure());
-        let met = results.iter().map(|it| it.1);
-        levels.push(Level { load, unit, met: ObjectiveCounts::count(met).all(), missed: missed.collect() });
+        let missed = results.iter().filter(|it| it.1 == Met::False).map(|it| it.0.figure()).collect();
+        let met = ObjectiveCounts::count(results.iter().map(|it| it.1)).all();
+        levels.push(Level { stage: index, load, unit, met, missed });
     }
     levels.sort_by(|one, other| one.load.total_cmp(&other.load));
-    (levels.len() > 1).then_some(levels)
+    let is_one_load = levels.windows(2).all(|it| it[0].unit == it[1].unit && it[0].load < it[1].load);
+    (levels.len() > 1 && is_one_load).then_some(levels)
+}
+
+/// The highest level below the first miss that meets all objectives.
+fn best(levels: &[Level]) -> Option<&Level> {
+    let first_missed = levels.iter().position(|it| it.met == Met::False).unwrap_or(levels.len());
+    levels.get(..first_missed)?.iter().rfind(|it| it.met == Met::True)
+}
+
+/// The index of the stage with the highest load that meets all objectives, below the first load that misses one; `None` if there is none, or if the
+/// stages are not levels of one load.
+pub fn best_stage(document: &ReportDocument) -> Option<usize> {
+    levels(document).as_deref().and_then(best).map(|it| it.stage)
 }
 
 /// Up to which load all objectives hold.
@@ -233,19 +265,24 @@ fn over_load(document: &ReportDocument) -> Option<Answer> {
         1 => "the objective".to_owned(),
         count => format!("all {count} objectives"),
     };
-    let first_missed = levels.iter().find(|it| it.met == Met::False);
-    let best = held.iter().copied().rfind(|load| first_missed.is_none_or(|it| *load < it.load));
+    let stay = |loads: &[f64]| if loads == [1.0] { "stays" } else { "stay" };
+    let best = best(&levels).map(|it| it.load);
     let holds = match best {
         Some(best) if held.len() == levels.len() => {
             format!("Every load up to {} stays within {all}", unit.list(&[best]))
         }
-        Some(best) => format!("Up to {} stay within {all}", unit.list(&[best])),
-        None if first_missed.is_some() => format!("No load surely stays within {all}"),
-        None => format!("No load is decided against {all}"),
+        // The loads below it are named if some of them are undecided.
+        Some(best) if undecided.iter().any(|it| *it < best) => {
+            let below: Vec<f64> = held.iter().copied().filter(|it| *it <= best).collect();
+            format!("{} {} within {all}", unit.list(&below), stay(&below))
+        }
+        Some(best) => format!("Up to {} {} within {all}", unit.list(&[best]), stay(&[best])),
+        None if !held.is_empty() => format!("{} {} within {all}", unit.list(&held), stay(&held)),
+        None if !missed.is_empty() => format!("No load was shown to stay within {all}"),
+        None => format!("No load has a verdict on {all}"),
     };
-    let above = |load: &f64| best.is_none_or(|it| *load > it);
-    let open: Vec<f64> = undecided.iter().copied().filter(above).collect();
-    let open = (!open.is_empty()).then(|| format!("{} {} undecided", unit.list(&open), are(open.len())));
+    let open = (!undecided.is_empty()).then(|| format!("{} {} undecided", unit.list(&undecided), are(undecided.len())));
+    let first_missed = levels.iter().find(|it| it.met == Met::False);
     let misses = first_missed.map(|it| format!("{} {} {}", unit.list(&[it.load]), verb(it), listed(&it.missed)));
     let parts: Vec<String> = std::iter::once(holds).chain(open).chain(misses).collect();
     let tags = [
@@ -265,7 +302,7 @@ fn are(count: usize) -> &'static str {
 }
 
 fn verb(level: &Level) -> &'static str {
-    if level.unit == Unit::Users && level.load > 1.0 { "miss" } else { "misses" }
+    if level.load == 1.0 { "misses" } else { "miss" }
 }
 
 /// How many objectives are met, and the first ones that are not.
@@ -278,17 +315,21 @@ fn objectives(document: &ReportDocument) -> Answer {
         _ if count == all => format!("All {all} objectives are"),
         _ => format!("{count} of {all} objectives {}", are(count)),
     };
+    // A value close to its limit is met or missed without certainty.
+    let is_close = document.stages.len() == 1
+        && document.objectives.iter().any(|it| it.met != Met::Inconclusive && it.is_undecided_in_stage());
+    let close = if is_close { " A limit is not decided with certainty." } else { "" };
     let told = |these: &[&ObjectiveDocument]| {
         let named: Vec<String> = these.iter().take(MOST_NAMED).map(|it| it.against_limit()).collect();
         let more = these.len().saturating_sub(MOST_NAMED);
         if more == 0 { named.join("; ") } else { format!("{}; and {more} more", named.join("; ")) }
     };
     let sentence = if !missed.is_empty() {
-        format!("{} missed: {}.", of_all(missed.len()), told(&missed))
+        format!("{} missed: {}.{close}", of_all(missed.len()), told(&missed))
     } else if !undecided.is_empty() {
-        format!("{} undecided: {}.", of_all(undecided.len()), told(&undecided))
+        format!("{} undecided: {}.{close}", of_all(undecided.len()), told(&undecided))
     } else {
-        format!("{} met: {}.", of_all(held.len()), told(&held))
+        format!("{} met: {}.{close}", of_all(held.len()), told(&held))
     };
     let counts = [
         (TagState::Met, "met", held),
@@ -336,6 +377,10 @@ impl ObjectiveDocument {
         self.stages.iter().find(|it| it.stage == stage)
     }
 
+    fn is_undecided_in_stage(&self) -> bool {
+        self.stages.iter().any(|it| it.met == Met::Inconclusive)
+    }
+
     /// The figure, such as `TTFT p99`.
     pub fn figure(&self) -> String {
         let figure = Figure::from_metric(self.metric);
@@ -351,6 +396,27 @@ impl ObjectiveDocument {
         }
     }
 
+    /// A value with all its digits, such as `500.3 ms`.
+    pub fn exact_text(&self, value: f64) -> String {
+        // Without the last digits of a product, such as those of a baseline's limit.
+        let value = round_to(value, 1e6);
+        match self.unit.as_str() {
+            "ms" if value >= 1e3 && value % 100.0 == 0.0 => format!("{} s", value / 1e3),
+            "ms" => format!("{value} ms"),
+            "share" => format!("{} %", round_to(value * 100.0, 1e6)),
+            _ => format!("{value}/s"),
+        }
+    }
+
+    /// A value beside its limit: with all digits if both would read alike.
+    pub fn observed_text(&self, value: f64) -> String {
+        let (text, limit) = (self.value_text(value), self.deciding_limit());
+        if value != limit && [self.value_text(limit), self.exact_text(limit)].contains(&text) {
+            return self.exact_text(value);
+        }
+        text
+    }
+
     /// The limit that decides: the stricter of the objective's own limit and the baseline's limit.
     pub fn deciding_limit(&self) -> f64 {
         match self.baseline_limit {
@@ -362,13 +428,18 @@ impl ObjectiveDocument {
 
     /// `TTFT p99 is 812 ms, limit 500 ms`, with its stage if it has one.
     fn against_limit(&self) -> String {
-        let limit = self.value_text(self.deciding_limit());
+        let limit = self.exact_text(self.deciding_limit());
         let place = self.observed_stage.as_ref().map(|it| format!(" in stage {it}")).unwrap_or_default();
         match self.observed {
-            Some(value) => format!("{} is {}{place}, limit {limit}", self.figure(), self.value_text(value)),
+            Some(value) => format!("{} is {}{place}, limit {limit}", self.figure(), self.observed_text(value)),
             None => format!("{} was not measured{place}, limit {limit}", self.figure()),
         }
     }
+}
+
+/// Rounded to parts of one.
+fn round_to(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
 }
 
 /// A page keeps a unit beside its number; a terminal and a comment need a plain space.

@@ -76,7 +76,7 @@ fn over_load_the_answer_is_the_highest_load_below_the_first_miss() {
     let answer = Answer::new(&with_levels(&levels));
     assert_eq!(
         answer.sentence,
-        "Up to 8 users stay within the objective; 16 and 32 users are undecided; 64 users miss TTFT p99."
+        "2 and 8 users stay within the objective; 1, 16 and 32 users are undecided; 64 users miss TTFT p99."
     );
     let expected =
         ["✓ Measurement valid", "✓ Met at 2 and 8 users", "? Undecided at 1, 16 and 32 users", "✗ Missed at 64 users"];
@@ -87,7 +87,7 @@ fn over_load_the_answer_is_the_highest_load_below_the_first_miss() {
 fn the_order_of_the_stages_does_not_matter_and_a_miss_below_counts() {
     let levels = [(open(20.0), Met::True), (open(5.0), Met::True), (open(10.0), Met::False)];
     let answer = Answer::new(&with_levels(&levels));
-    let expected = "Up to 5 requests/s stay within the objective; 10 requests/s misses TTFT p99.";
+    let expected = "Up to 5 requests/s stay within the objective; 10 requests/s miss TTFT p99.";
     assert_eq!(answer.sentence, expected);
 }
 
@@ -97,9 +97,9 @@ fn loads_that_all_hold_and_loads_that_none_hold_have_sentences() {
     let all = [(users(1), Met::True), (users(4), Met::True)];
     assert_eq!(sentence(&all), "Every load up to 4 users stays within the objective.");
     let nothing = [(users(1), Met::False), (users(4), Met::False)];
-    assert_eq!(sentence(&nothing), "No load surely stays within the objective; 1 user misses TTFT p99.");
+    assert_eq!(sentence(&nothing), "No load was shown to stay within the objective; 1 user misses TTFT p99.");
     let unknown = [(users(1), Met::Inconclusive), (users(4), Met::Inconclusive)];
-    assert_eq!(sentence(&unknown), "No load is decided against the objective; 1 and 4 users are undecided.");
+    assert_eq!(sentence(&unknown), "No load has a verdict on the objective; 1 and 4 users are undecided.");
 }
 
 #[test]
@@ -148,4 +148,49 @@ fn a_stage_that_does_not_count_is_named() {
     let mut report = with_levels(&[(users(1), Met::True), (users(2), Met::Inconclusive)]);
     report.stages[1].invalid = vec!["SendLagTooLarge: 12ms".into()];
     assert_eq!(tags(&Answer::new(&report))[0], "? Measurement not valid in s1");
+}
+
+#[test]
+fn a_minimum_of_a_rate_and_a_baseline_have_no_highest_load() {
+    let mut report = with_levels(&[(users(1), Met::False), (users(8), Met::True)]);
+    report.objectives[0].baseline_limit = Some(60.0);
+    assert_eq!(Answer::new(&report).sentence, "The objective is missed: TTFT p99 is 72.9 ms, limit 60 ms.");
+    assert_eq!(best_stage(&report), None);
+    report.objectives[0].baseline_limit = None;
+    assert_eq!(Answer::new(&report).sentence, "8 users stay within the objective; 1 user misses TTFT p99.");
+    let min = ObjectiveDocument { bound: "min".into(), unit: "perSecond".into(), ..report.objectives[0].clone() };
+    report.objectives[0] = min;
+    assert!(Answer::new(&report).sentence.starts_with("The objective is missed: "));
+}
+
+#[test]
+fn the_best_stage_is_the_one_with_the_highest_load_in_any_order() {
+    let levels = [(users(64), Met::False), (users(8), Met::True), (users(1), Met::True)];
+    assert_eq!(best_stage(&with_levels(&levels)), Some(1));
+    let mut report = with_levels(&levels);
+    // A stage that is entirely warm-up has no result.
+    report.objectives[0].stages.remove(2);
+    assert_eq!(best_stage(&report), Some(1));
+}
+
+#[test]
+fn many_loads_are_counted() {
+    let levels: Vec<_> = (1..=40).map(|load| (users(load), Met::Inconclusive)).collect();
+    let answer = Answer::new(&with_levels(&levels));
+    assert!(answer.sentence.ends_with("1, 2, 3, 4, 5, 6 and 34 more users are undecided."), "{}", answer.sentence);
+    assert!(answer.tags[1].text.ends_with("34 more users"), "{:?}", answer.tags);
+}
+
+#[test]
+fn a_value_and_its_limit_never_read_alike() {
+    let mut report = with_levels(&[(users(1), Met::False), (open(4.0), Met::True)]);
+    report.objectives[0].observed = Some(80.04);
+    assert_eq!(Answer::new(&report).sentence, "The objective is missed: TTFT p99 is 80.04 ms, limit 80 ms.");
+    let of = |unit: &str, limit: f64, observed: f64| {
+        let it = ObjectiveDocument { unit: unit.into(), limit, ..objective("o", Met::False, Some(observed)) };
+        (it.observed_text(observed), it.exact_text(limit))
+    };
+    assert_eq!(of("ms", 1_234.0, 1_234.0), ("1.23 s".into(), "1234 ms".into()));
+    assert_eq!(of("ms", 2_000.0, 2_001.0), ("2001 ms".into(), "2 s".into()));
+    assert_eq!(of("share", 0.0, 0.000_01), ("0.001 %".into(), "0 %".into()));
 }

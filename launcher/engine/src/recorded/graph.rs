@@ -94,7 +94,7 @@ impl Ancestors {
     }
 }
 
-/// The latest request with each answer.
+/// For each recorded answer, the index of the latest request that received it.
 #[derive(Debug, Default)]
 struct Answered<'a> {
     /// Answers without tool calls, by text.

@@ -194,7 +194,9 @@ mod tests {
                 prop_assert_eq!(&found, &times(&load, seed));
                 // Two seeds may place a few requests alike, for example one at the end of each second.
                 prop_assert!(requests < 10 || found != times(&load, seed ^ 1));
-                prop_assert_ne!(&found, &times(&steady(arrivals, rate + 7.0, Some(seconds), Some(requests + 1)), seed));
+                let faster = steady(arrivals, rate + 7.0, Some(seconds), Some(requests + 1));
+                // Few requests may all be due after the end.
+                prop_assert!(requests < 10 || found != times(&faster, seed));
                 if arrivals != Arrivals::PoissonPerSecond {
                     prop_assert!(found.iter().all(|it| *it <= Duration::from_secs(seconds)));
                 }

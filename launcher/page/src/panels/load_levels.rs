@@ -92,10 +92,9 @@ pub(super) fn levels(document: &ReportDocument) -> Result<LoadLevels<'_>, String
     if succeeded.is_empty() {
         return Err("No stage has a request that succeeded within its window.".to_owned());
     }
-    let measured: Vec<&StageDocument> = succeeded.into_iter().filter(|it| validity::counts(document, it)).collect();
-    if measured.is_empty() {
-        return Err(validity::NOT_DRAWN.to_owned());
-    }
+    // Of a run that does not count, a page shows no chart, and `plot` all stages.
+    let is_drawn = |it: &&StageDocument| validity::counts(document, it) || !validity::any_counts(document);
+    let measured: Vec<&StageDocument> = succeeded.into_iter().filter(is_drawn).collect();
     let Some((measure, mut levels)) = measured_by(&measured) else {
         return Err("The load of the stages has no common measure: their requests took no time.".to_owned());
     };

@@ -31,6 +31,8 @@ struct Decide {
     words: String,
 }
 
+/// Maximum number of stages in one command.
+const MOST_DECIDED: usize = 8;
 /// Four times the answers make intervals half as wide.
 const LONGER: f64 = 4.0;
 
@@ -48,11 +50,13 @@ impl Again {
 /// `None` if every stage is decided.
 fn decide(document: &ReportDocument, loads: &LoadNames) -> Option<Decide> {
     let undecided = |it: &StageDocument| {
-        validity::counts(document, it) && verdict::of_stage(document, &it.name) == Some(Met::Inconclusive)
+        !it.profiled
+            && validity::counts(document, it)
+            && verdict::of_stage(document, &it.name) == Some(Met::Inconclusive)
     };
     let stages: Vec<usize> =
         document.stages.iter().enumerate().filter(|(_, it)| undecided(it)).map(|it| it.0).collect();
-    if stages.is_empty() {
+    if stages.is_empty() || stages.len() > MOST_DECIDED {
         return None;
     }
     let names: Vec<String> = stages.iter().map(|it| loads.names[*it].clone()).collect();
@@ -85,7 +89,7 @@ fn longer(document: &ReportDocument, index: usize) -> Option<String> {
         Load::Closed { duration, .. } => ("closed", duration?),
         _ => return None,
     };
-    let seconds = (LONGER * duration.0.as_secs_f64()).round();
+    let seconds = (LONGER * duration.0.as_secs_f64()).round().max(1.0);
     match document.resolved_run.harness {
         Harness::Benchwright => Some(format!("stages.{index}.load.{kind}.duration={seconds}s")),
         Harness::InferencePerf => Some(format!("load.stages.{index}.duration={seconds}")),

@@ -4,7 +4,7 @@ use ::charts::{Figure, Shape, Size};
 use document::ReportDocument;
 use serde::Serialize;
 
-use super::{Fold, hero::Pick};
+use super::{fold::Fold, hero::Pick};
 use crate::{frame, panels::Panel, table::cut, validity};
 
 /// Charts in the order of their importance. Those that the lists lack are folded.

@@ -37,11 +37,11 @@ pub(super) fn definitions() -> Vec<Definition> {
         definition("95 % interval", "95 of 100 such intervals hold the true value of the stage", "Uncertainty"),
         definition(
             "Steady window",
-            "what follows the warm-up that was found, where figures are judged for a drift",
+            "the time after the detected warm-up, in which figures are checked for drift",
             "Uncertainty",
         ),
         of(Figure::SendLag, "Latencies"),
-        definition("Knee", "the load with the largest requests per second / mean latency", "report-page.md"),
+        definition("Knee", "the load with the largest ratio of requests per second to mean latency", "report-page.md"),
         definition("KV cache, prefix hits, preemptions", "as the server's own metrics say", "Server metrics"),
         definition(
             "Cost",

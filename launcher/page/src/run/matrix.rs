@@ -1,7 +1,10 @@
-//! The matrix of stages and limits. Without limits, it shows the figures that one would bound.
+//! The matrix of stages and limits. Without limits, it shows the figures that users usually limit.
 
 use crds::{Met, benchmark_run::Stat};
-use document::{ObjectiveDocument, ReportDocument, StageDocument, answer::TagState};
+use document::{
+    ObjectiveDocument, ReportDocument, StageDocument,
+    answer::{TagState, best_stage},
+};
 use figures::{Figure, Unit};
 use serde::Serialize;
 
@@ -81,21 +84,17 @@ fn with_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
     }
 }
 
-/// The last stage that meets all limits, before the first one that misses one.
+/// The stage with the highest load that meets all objectives, as the answer names it.
 pub(super) fn best(document: &ReportDocument) -> Option<usize> {
-    let met =
-        |it: &StageDocument| validity::counts(document, it) && verdict::of_stage(document, &it.name) == Some(Met::True);
-    let verdict = |it: &StageDocument| verdict::of_stage(document, &it.name);
-    let first_missed = document.stages.iter().position(|it| verdict(it) == Some(Met::False));
-    document.stages[..first_missed.unwrap_or(document.stages.len())].iter().rposition(met)
+    best_stage(document).filter(|it| document.stages.get(*it).is_some_and(|it| validity::counts(document, it)))
 }
 
 fn column(objective: &ObjectiveDocument) -> Column {
     let figure = Figure::from_metric(objective.metric);
     let name = objective.stat.map_or_else(|| text::heading(figure), |it| text::heading_of(figure, it));
     let sign = if objective.bound == "max" { "≤" } else { "≥" };
-    let scale = Scale::new(&objective.unit, objective.limit);
-    Column { name, limit: format!("{sign}\u{a0}{}\u{a0}{}", scale.plain(objective.limit), scale.unit) }
+    let (limit, scale) = (objective.deciding_limit(), Scale::new(&objective.unit, objective.limit));
+    Column { name, limit: format!("{sign}\u{a0}{}\u{a0}{}", scale.plain(limit), scale.unit) }
 }
 
 fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveDocument) -> Cell {

@@ -9,6 +9,7 @@
 mod again;
 mod charts;
 mod definitions;
+mod fold;
 mod head;
 mod hero;
 mod matrix;
@@ -56,27 +57,6 @@ struct Link {
     title: &'static str,
     /// The number of its entries, where it says something.
     count: Option<usize>,
-}
-
-/// Tables and charts that few readers look for: a heading opens them.
-#[derive(Default, Serialize)]
-struct Fold {
-    id: &'static str,
-    title: String,
-    /// The reader's question that it answers; empty where the title says it.
-    question: &'static str,
-    tables: Vec<Table>,
-    /// Markup.
-    figures: Vec<String>,
-    lines: Vec<String>,
-}
-
-impl Fold {
-    /// `None` without a table.
-    fn of_tables(id: &'static str, title: &str, tables: impl IntoIterator<Item = Table>) -> Option<Fold> {
-        let tables: Vec<Table> = tables.into_iter().filter_map(Table::filled).collect();
-        (!tables.is_empty()).then(|| Fold { id, title: title.to_owned(), tables, ..Fold::default() })
-    }
 }
 
 /// The text of the page.

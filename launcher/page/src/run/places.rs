@@ -4,7 +4,7 @@ use document::{ReportDocument, Section};
 use serde::Serialize;
 
 use super::{
-    Fold,
+    fold::Fold,
     tables::{self, Place},
 };
 use crate::table::Table;

@@ -44,7 +44,7 @@ pub(super) fn tiles(document: &ReportDocument, loads: &LoadNames) -> Vec<Tile> {
     tiles.into_iter().map(brackets).collect()
 }
 
-/// The stage with the most output tokens per second, of those that count if any does.
+/// The stage with the most output tokens per second. Invalid stages compete only if no stage is valid.
 fn most_output(document: &ReportDocument) -> Option<usize> {
     let of = |wanted: bool| {
         let stages = document.stages.iter().enumerate().filter(|(_, it)| validity::counts(document, it) == wanted);

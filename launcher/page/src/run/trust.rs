@@ -4,7 +4,7 @@ use crds::wording::percent;
 use document::{ReportDocument, StageDocument};
 use serde::Serialize;
 
-use super::{Fold, tables};
+use super::{fold::Fold, tables};
 use crate::{
     table::{cut, lines},
     text, validity,
@@ -28,7 +28,7 @@ struct Check {
     name: &'static str,
     measured: String,
     allowed: String,
-    /// The measured part of the allowed, in percent, at most 100.
+    /// The measured value in percent of the allowed value, at most 100.
     share: u8,
     is_within: bool,
 }
@@ -75,6 +75,7 @@ fn checks(document: &ReportDocument) -> Vec<Check> {
         |name, measured: Option<f64>, allowed| check(name, measured, millis(allowed), text::duration, text::bound);
     let share = |name, measured: Option<f64>, allowed| check(name, measured, allowed, percent, percent);
     let count = |value: f64| text::number(value);
+    let step = it.largest_clock_step_ms.map(|step| step.max(it.slept_ms.unwrap_or(0.0)));
     let checks = [
         time("Send lag p99", it.send_lag_p99_ms, bounds.max_send_lag_p99),
         time("Receive delay p99", it.receive_delay_ms.as_ref().map(|it| it.p99), bounds.max_receive_delay_p99),
@@ -82,8 +83,8 @@ fn checks(document: &ReportDocument) -> Vec<Check> {
         share("Time the launcher was paused", it.stalled_share, bounds.max_stalled_share),
         share("CPU time stolen by neighbours", it.steal_share, bounds.max_steal_share),
         share("Periods at the CPU limit", it.throttled_share, bounds.max_throttled_share),
-        share("Late reads of several events", it.late_share, bounds.max_coalesced_read_share),
-        time("Largest step of the clock", it.largest_clock_step_ms, bounds.max_clock_step),
+        share("Events read late, several in one read", it.late_share, bounds.max_coalesced_read_share),
+        time("Largest step of the clock", step, bounds.max_clock_step),
         share("Failed requests", document.figures.number(figures::Figure::ErrorRatio), bounds.max_error_ratio),
         check("Values dropped by the launcher", Some(it.dropped as f64), 0.0, count, count).filter(|_| it.dropped > 0),
     ];

@@ -1,5 +1,6 @@
 //! The figures of a run of one stage, and the counts of every run.
 
+use crds::wording::one_line;
 use document::{ReportDocument, Section, Statistics};
 use figures::Figure;
 use measurement::record::RequestOutcome;
@@ -100,5 +101,5 @@ fn rates_line(document: &ReportDocument) -> Option<String> {
             _ => items.push((format!("{name} {rate}"), Vec::new())),
         }
     }
-    (!items.is_empty()).then(|| indented(&joined(&items, "; "), usize::MAX))
+    (!items.is_empty()).then(|| indented(&one_line(&joined(&items, "; ")), usize::MAX))
 }

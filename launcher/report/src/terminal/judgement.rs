@@ -46,6 +46,9 @@ fn health(document: &ReportDocument, paint: Paint) -> String {
         Some(format!("{shown} {} of {}", it.found()?, it.bound(bounds)?))
     };
     let shown: Vec<String> = BRIEF.into_iter().filter_map(brief).collect();
+    if shown.is_empty() {
+        return "launcher not measured".to_owned();
+    }
     sentence("launcher healthy", Style::Green, &format!(": {}", shown.join(", ")), paint)
 }
 

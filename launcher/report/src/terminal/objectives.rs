@@ -63,7 +63,7 @@ fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
 
 /// The measured value, in brackets if the measurement is not valid.
 fn observed(row: &ObjectiveDocument, is_valid: bool) -> Cell {
-    match (row.observed.map(|it| row.value_text(it)), is_valid) {
+    match (row.observed.map(|it| row.observed_text(it)), is_valid) {
         (None, _) => NOTHING.to_owned().into(),
         (Some(value), true) => Cell::styled(value, Style::Bold),
         (Some(value), false) => Cell::styled(format!("({value})"), Style::Dim),
@@ -72,7 +72,7 @@ fn observed(row: &ObjectiveDocument, is_valid: bool) -> Cell {
 
 fn limit(row: &ObjectiveDocument, limit: Option<f64>) -> String {
     let side = if row.bound == "max" { "at most" } else { "at least" };
-    limit.map_or_else(|| NOTHING.to_owned(), |it| format!("{side} {}", row.value_text(it)))
+    limit.map_or_else(|| NOTHING.to_owned(), |it| format!("{side} {}", row.exact_text(it)))
 }
 
 /// The stage with the measured value, of an objective for every stage.
@@ -81,7 +81,7 @@ fn place(row: &ObjectiveDocument) -> Option<String> {
     Some(format!("in {}", shortened(stage)))
 }
 
-/// Whether the row does not show why: a value beyond the limit needs no reason.
+/// Whether the row needs a reason. A value beyond its limit explains itself.
 fn has_reason(row: &ObjectiveDocument) -> bool {
     !row.reason.is_empty() && (row.met == Met::Inconclusive || row.baseline.is_some())
 }

@@ -22,7 +22,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Checks what no later check of the file reports in the words of the answers.
+    /// Finds the errors that the check of the file would not report in the user's words.
     ///
     /// # Errors
     /// There are too many levels, or a figure has two limits.

@@ -20,7 +20,7 @@ use clap::Args;
 use crds::{
     benchmark_run::{Api, Objective},
     units::{RequestRate, Span},
-    wording::{listed, one_line},
+    wording::{cut, listed, one_line},
 };
 use engine::client::{self, probe};
 use files::{output, write_new};
@@ -138,6 +138,8 @@ impl InitArgs {
     /// Asks what no flag answers.
     fn asked(&self) -> anyhow::Result<Answers> {
         let check = |answers: &Answers| check(answers, &self.output);
+        // A flag that is wrong cannot be mended by an answer.
+        check(&self.answers()).map_err(|problem| anyhow!(problem))?;
         let terminal = (&mut io::stdin().lock(), &mut io::stderr());
         questions::ask(&self.open_questions(), self.answers(), served_model, check, terminal).map_err(|error| {
             anyhow!("{error}; nothing was written; answer all questions, or give flags (`benchwright init --help`)")
@@ -198,7 +200,7 @@ fn served_model(target: &Target) -> Option<String> {
         Ok(models) => {
             let names: Vec<&str> = models.iter().map(String::as_str).collect();
             if let [first, _, ..] = names[..] {
-                let (all, first) = (listed(&names), one_line(first));
+                let (all, first) = (listed(&names), one_line(cut(first)));
                 console::say(format_args!(
                     "note: the server lists {all}; requests name {first}, unless you name another"
                 ));
@@ -206,6 +208,8 @@ fn served_model(target: &Target) -> Option<String> {
             models.into_iter().next()
         }
         Err(why) => {
+            // The error may have text of the server.
+            let why = one_line(&why.to_string());
             console::say(format_args!(
                 "note: {url} lists no models ({why}); requests will name the model that it serves"
             ));

@@ -75,8 +75,8 @@ fn parts(text: &str) -> Option<(&str, Option<Bound>, &str)> {
 }
 
 fn metric_and_stat(figure: &str) -> Result<(Metric, Option<Stat>), String> {
-    let split = figure.find(|it: char| it == '.' || it.is_whitespace());
-    let (metric, stat) = split.map_or((figure, None), |at| (&figure[..at], Some(figure[at + 1..].trim())));
+    let split = figure.split_once(|it: char| it == '.' || it.is_whitespace());
+    let (metric, stat) = split.map_or((figure, None), |(metric, stat)| (metric, Some(stat.trim())));
     let unknown = |what: &str, found: &str, known: &[&str]| {
         format!("{} is no {what}; {}", quoted(found), suggestion(found, known.iter().copied()))
     };

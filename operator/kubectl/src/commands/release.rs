@@ -79,7 +79,7 @@ pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u
     Ok(0)
 }
 
-/// Whether a run has its target: it has an attempt, or another attempt follows.
+/// Whether a run occupies its target: an attempt is running, or another one follows.
 fn holds(run: &BenchmarkRun) -> bool {
     let Some(status) = &run.status else { return false };
     let is_open = status.attempts.last().is_some_and(|it| it.end_time.is_none());

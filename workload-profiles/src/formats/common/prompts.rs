@@ -141,7 +141,7 @@ fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>
 fn min_and_max(section: &Section, fixed: Option<f64>, range: RangeInclusive<u64>) -> (u32, u32) {
     let (min, max) = (section.count_u32("min", range.clone()), section.count_u32("max", range.clone()));
     match fixed.map(|it| it.round() as u32) {
-        // A default bound never passes the bound that is given. Then the mean is reported as wrong.
+        // A default bound never contradicts the given bound. The check of the mean then reports the error.
         Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
         None => (min.unwrap_or(*range.start() as u32), max.unwrap_or(*range.end() as u32)),
     }

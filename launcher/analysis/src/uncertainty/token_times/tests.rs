@@ -42,7 +42,7 @@ fn steps(seconds: f64, seed: u64) -> Vec<Duration> {
     steps
 }
 
-/// A run of these steps: each user sends its next request when its last one has ended.
+/// Records a closed loop against a server whose steps take these times.
 fn recorder(steps: &[Duration]) -> Recorder {
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
     let mut now = Duration::ZERO;
