@@ -27,7 +27,6 @@ use crate::{
     PageError,
     frame::{self, Frame},
     panels::{LoadNames, panels},
-    table::Table,
 };
 use charts::Charts;
 use places::Places;

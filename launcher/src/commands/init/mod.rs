@@ -200,7 +200,7 @@ fn served_model(target: &Target) -> Option<String> {
         Ok(models) => {
             let names: Vec<&str> = models.iter().map(String::as_str).collect();
             if let [first, _, ..] = names[..] {
-                let (all, first) = (listed(&names), one_line(cut(first)));
+                let (all, first) = (listed(&names), one_line(&cut(first)));
                 console::say(format_args!(
                     "note: the server lists {all}; requests name {first}, unless you name another"
                 ));
