@@ -5,7 +5,10 @@ use document::{ReportDocument, Section, Statistics};
 use figures::Figure;
 use measurement::record::RequestOutcome;
 
-use super::{WIDTH, indented, stages};
+use super::{
+    lines::{WIDTH, indented},
+    stages,
+};
 use crate::{
     failures,
     paint::Paint,

@@ -3,7 +3,7 @@
 use crds::{LauncherReason, Word as _, wording::one_line};
 use document::ReportDocument;
 
-use super::{indented, sentence};
+use super::lines::{indented, sentence};
 use crate::{
     paint::{Paint, Style},
     text::{self, BUSIEST_THREAD, SEND_LAG, shortened},

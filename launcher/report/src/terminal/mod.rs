@@ -2,6 +2,7 @@
 
 mod figures;
 mod judgement;
+mod lines;
 mod objectives;
 mod stages;
 
@@ -9,17 +10,14 @@ use analysis::Accuracy;
 use crds::{LauncherReason, Outcome, Word as _, wording::one_line};
 use document::{LoadGenDocument, ReasonDocument, Renderer, ReportDocument, Section, answer::Answer};
 
+use lines::{WIDTH, indented, sentence};
+
 use super::{
     accuracy, loadgen,
     paint::{Paint, Style},
     text,
-    text_table::{add_row, new_table, wrapped},
+    text_table::{add_row, new_table},
 };
-
-/// The width of the widest line. Only a table with many wide figures, or one long word, may need more.
-const WIDTH: usize = 100;
-/// How far the lines after the first of a sentence are indented.
-const INDENT: usize = 2;
 
 /// The figures of a run as text, with a line break at its end. With several stages, the table shows each stage and no pooled figure, because pooled
 /// figures of different loads describe no load.
@@ -87,28 +85,6 @@ fn answer(document: &ReportDocument, paint: Paint) -> String {
         sentence(&name, style, &format!(": {message}"), paint)
     }));
     lines.join("\n")
-}
-
-/// A sentence that begins with a word in a style, wrapped.
-fn sentence(word: &str, style: Style, rest: &str, paint: Paint) -> String {
-    let text = indented(&format!("{word}{rest}"), usize::MAX);
-    match text.strip_prefix(word) {
-        Some(rest) => paint.apply(style, word) + rest,
-        None => text,
-    }
-}
-
-/// A text in lines that fit, all but the first indented. Text after `most` lines is left out.
-fn indented(text: &str, most: usize) -> String {
-    let mut lines = wrapped(text, WIDTH - INDENT);
-    if lines.len() > most {
-        // The shorter last line has room for the ellipsis.
-        lines.truncate(most);
-        if let Some(last) = lines.last_mut() {
-            last.push('\u{2026}');
-        }
-    }
-    lines.join(&format!("\n{}", " ".repeat(INDENT)))
 }
 
 fn loadgen_tests(tests: &LoadGenDocument) -> String {

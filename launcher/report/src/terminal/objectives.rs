@@ -3,7 +3,7 @@
 use crds::{Met, Outcome, wording::one_line};
 use document::{ObjectiveDocument, ReportDocument, answer::TagState};
 
-use super::{WIDTH, indented};
+use super::lines::{WIDTH, indented};
 use crate::{
     objectives,
     paint::{Paint, Style},

@@ -9,7 +9,7 @@ use document::{HardwareDocument, ObjectiveDocument, ReportDocument, StageDocumen
 use figures::{Figure, text::LARGEST};
 use workload_profiles::workload::Load;
 
-use super::{WIDTH, objectives};
+use super::{lines::WIDTH, objectives};
 use crate::{
     paint::{Paint, Style},
     profiling,
