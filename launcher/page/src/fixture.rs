@@ -83,6 +83,7 @@ pub(crate) fn sweep(levels: &[Level]) -> Value {
     let stages = levels.iter().enumerate().map(|(index, level)| {
         let mut stage = stage.clone();
         stage["name"] = format!("s{index}").into();
+        stage["load"]["open"]["rate"] = level.rate.into();
         stage["askedRequestsPerSecond"] = level.rate.into();
         stage["achievedRequestsPerSecond"] = level.rate.into();
         let figures = &mut stage["figures"];
