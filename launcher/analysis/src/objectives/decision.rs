@@ -2,7 +2,7 @@
 
 use crds::{
     objective::{FigureValue, Met},
-    resolve::{Bound, ResolvedObjective},
+    resolve::{Bound, ResolvedObjective, Scope},
 };
 
 use super::{
@@ -12,7 +12,6 @@ use super::{
 };
 
 /// The subject of the objectives: a run with its figures.
-#[derive(Clone)]
 pub(super) struct Subject<'a> {
     /// Why the figures decide nothing; `None` if they count.
     pub(super) undecided: Option<String>,
@@ -23,7 +22,8 @@ pub(super) struct Subject<'a> {
     pub(super) baseline: Option<Baseline<'a>>,
 }
 
-/// Decides an objective on the run as a whole or on one stage.
+/// Decides an objective on the run as a whole or on one stage. A limit of the whole run is applied to a stage without the baseline: an earlier run
+/// limits only the figure of the whole run.
 pub(super) fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
     if let Some(reason) = subject.undecided.clone().or_else(|| does_not_count(subject.source, stage)) {
         // The report shows the value even if it decides nothing.
@@ -40,7 +40,8 @@ pub(super) fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject
         return ObjectiveResult::undecided(objective, stage, format!("{figure}{place} is no number"));
     }
     let (bound, value) = (objective.bound, observed.value);
-    let compared = subject.baseline.map(|it| it.compare(objective, stage, &observed));
+    let baseline = subject.baseline.filter(|_| stage.is_none() || objective.scope() != Scope::Run);
+    let compared = baseline.map(|it| it.compare(objective, stage, &observed));
     let own = comparison::is_within(bound, bound.limit(), value);
     let (met, why) = match &compared {
         _ if !own => (Met::False, Some(past(bound, bound.limit(), value, bound.name()))),

@@ -53,8 +53,7 @@ impl Objectives {
     }
 
     fn evaluate(slo: &ResolvedSlo, subject: &Subject<'_>) -> Objectives {
-        let result = |it| ObjectiveResult { stages: stages::results(it, subject), ..evaluate(it, subject) };
-        let results = slo.objectives.iter().map(result).collect();
+        let results = slo.objectives.iter().map(|it| evaluate(it, subject)).collect();
         let named = slo.baseline.clone().filter(|_| subject.baseline.is_some());
         Objectives { enforcement: slo.enforcement, baseline: named, results }
     }
@@ -113,22 +112,25 @@ fn with_percent<'a>(slo: &ResolvedSlo, source: Option<&'a dyn Source>) -> Option
 }
 
 fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveResult {
-    match objective.scope() {
+    let is_covered = |stage: &str| !matches!(objective.scope(), Scope::Stage(only) if only != stage);
+    let covered = subject.measured.iter().copied().filter(|it| is_covered(it));
+    let decided: Vec<ObjectiveResult> = covered.map(|stage| decide(objective, Some(stage), subject)).collect();
+    let stages = decided.iter().map(|it| StageResult::new(it, subject)).collect();
+    let result = match objective.scope() {
         Scope::Run => decide(objective, None, subject),
         Scope::Stage(stage) if subject.stages.contains(&stage) => decide(objective, Some(stage), subject),
         Scope::Stage(stage) => ObjectiveResult::undecided(objective, None, format!("the load has no stage {stage}")),
         Scope::EveryStage => {
-            let measured = || subject.measured.iter().copied();
-            let each = measured().filter(|it| profiled(subject.source, Some(it)).is_none());
-            each.map(|stage| decide(objective, Some(stage), subject)).reduce(worse).unwrap_or_else(|| {
-                let why = match measured().next() {
-                    Some(_) => "every stage was profiled, and the figures of a profiled stage decide nothing",
-                    None => "the load has no stage",
-                };
-                ObjectiveResult::undecided(objective, None, why.into())
-            })
+            let why = match decided.is_empty() {
+                false => "every stage was profiled, and the figures of a profiled stage decide nothing",
+                true => "the load has no stage",
+            };
+            let counts = |it: &ObjectiveResult| profiled(subject.source, it.stage.as_deref()).is_none();
+            let worst = decided.into_iter().filter(counts).reduce(worse);
+            worst.unwrap_or_else(|| ObjectiveResult::undecided(objective, None, why.into()))
         }
-    }
+    };
+    ObjectiveResult { stages, ..result }
 }
 
 /// The result that decides, out of the results of two stages.

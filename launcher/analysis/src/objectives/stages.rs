@@ -6,13 +6,13 @@
 use crds::{
     benchmark_run::{Metric, Stat},
     objective::Met,
-    resolve::{Bound, ResolvedObjective, Scope},
+    resolve::Bound,
 };
 
 use super::{
     certainty::{Certainty, Drift},
     comparison::is_within,
-    decision::{Subject, decide},
+    decision::Subject,
     reading::Reading,
     result::{ObjectiveResult, StageResult},
 };
@@ -21,28 +21,22 @@ use super::{
 /// values with three or more beyond their p90 occur in 0.9 % of samples.
 const FEWEST_FOR_A_MISS: u64 = 5;
 
-/// The measured stages that an objective covers, in their order. A limit for the whole run is applied to each stage, without the baseline: an earlier
-/// run limits only the figure of the whole run.
-pub(super) fn results(objective: &ResolvedObjective, subject: &Subject<'_>) -> Vec<StageResult> {
-    let baseline = subject.baseline.filter(|_| objective.scope() != Scope::Run);
-    let subject = Subject { baseline, ..subject.clone() };
-    let covered = |stage: &&&str| !matches!(objective.scope(), Scope::Stage(only) if only != **stage);
-    subject.measured.iter().filter(covered).map(|stage| result(objective, stage, &subject)).collect()
-}
-
-fn result(objective: &ResolvedObjective, stage: &str, subject: &Subject<'_>) -> StageResult {
-    let result = decide(objective, Some(stage), subject);
-    let certainty = subject.source.certainty(Some(stage), objective.metric, objective.stat);
-    let doubt = match result.met {
-        Met::Inconclusive => Some(result.reason.clone()),
-        Met::True | Met::False => doubt(&result, &certainty, subject),
-    };
-    StageResult {
-        stage: stage.to_owned(),
-        met: if doubt.is_some() { Met::Inconclusive } else { result.met },
-        observed: result.observed,
-        interval: certainty.interval,
-        reason: doubt.unwrap_or_default(),
+impl StageResult {
+    /// `decided`: the objective decided by the value of a stage.
+    pub(super) fn new(decided: &ObjectiveResult, subject: &Subject<'_>) -> StageResult {
+        let (objective, stage) = (&decided.objective, decided.stage.as_deref());
+        let certainty = subject.source.certainty(stage, objective.metric, objective.stat);
+        let doubt = match decided.met {
+            Met::Inconclusive => Some(decided.reason.clone()),
+            Met::True | Met::False => doubt(decided, &certainty, subject),
+        };
+        StageResult {
+            stage: stage.unwrap_or_default().to_owned(),
+            met: if doubt.is_some() { Met::Inconclusive } else { decided.met },
+            observed: decided.observed.clone(),
+            interval: certainty.interval,
+            reason: doubt.unwrap_or_default(),
+        }
     }
 }
 

@@ -365,7 +365,7 @@ fn stage_result(value: &str, count: u64, certainty: Certainty) -> (Met, String) 
     source.0.get_mut(&Some("a".to_owned())).unwrap().count = count;
     source.1 = certainty;
     let objective = objective(Some("a"), Bound::Max(time("500ms")));
-    let mut results = stages::results(&objective, &subject(&source));
+    let mut results = evaluate(&objective, &subject(&source)).stages;
     assert_eq!(results.len(), 1);
     let StageResult { met, reason, .. } = results.remove(0);
     (met, reason)
@@ -417,7 +417,7 @@ fn a_drift_towards_the_limit_leaves_a_stage_undecided() {
 fn a_limit_of_the_run_is_applied_to_each_measured_stage() {
     let mut source = readings(&[(None, time("300ms")), (Some("fill"), time("1ms")), (Some("a"), time("400ms"))]);
     source.1.effective_values = Some(500.0);
-    let results = stages::results(&objective(None, Bound::Max(time("500ms"))), &subject(&source));
+    let results = evaluate(&objective(None, Bound::Max(time("500ms"))), &subject(&source)).stages;
     let found: Vec<_> = results.iter().map(|it| (it.stage.as_str(), it.met)).collect();
     assert_eq!(found, [("a", Met::True), ("b", Met::Inconclusive)]);
     assert!(results[1].reason.contains("no value of"), "{}", results[1].reason);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measurement::{
     record::RequestRecord,
-    recorder::{Records, StageTally},
+    recorder::{Records, StageTally, TimeSeries},
 };
 use statistics::bins::Point;
 
@@ -24,6 +24,7 @@ pub(super) struct Span {
 pub(super) struct Input<'a> {
     pub(super) records: &'a Records,
     pub(super) tallies: &'a [StageTally],
+    pub(super) series: &'a [TimeSeries],
     /// The window between fill and drain of each stage; `None`: its rates cover the whole stage.
     pub(super) windows: Vec<Option<RateWindow>>,
     /// The correction factor of the work in each stage.

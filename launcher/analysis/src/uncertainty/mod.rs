@@ -14,7 +14,7 @@ mod tests;
 mod token_times;
 mod whole;
 
-use measurement::recorder::{Recorder, TimeSeries};
+use measurement::recorder::Recorder;
 use statistics::littles_law::LittlesLaw;
 use workload_profiles::Workload;
 
@@ -80,34 +80,26 @@ pub(super) fn of_stages(
     let origins = workload.stages.iter().map(|it| LatencyOrigin::from_load(&it.load)).collect();
     let has_goals = !workload.goodput.is_empty();
     let windows = plateaus.stages.iter().map(|it| it.as_ref().and_then(|it| it.window)).collect();
-    let input = Input {
+    uncertainties(&Input {
         records,
         tallies: &recorder.stages,
+        series: &recorder.series,
         windows,
         scales: &plateaus.scales,
         origins,
         streaming: workload.streaming,
         has_goals,
-    };
-    uncertainties(&input, &recorder.series)
+    })
 }
 
-fn uncertainties(input: &Input<'_>, series: &[TimeSeries]) -> Vec<Result<Uncertainty, Absent>> {
+fn uncertainties(input: &Input<'_>) -> Vec<Result<Uncertainty, Absent>> {
     let stages = whole::of_stages(input);
     let found: Vec<steady_state::Found> = stages.iter().map(steady_state::find).collect();
     let within = steady_state::within(input, &stages, &found);
     let or_due: Vec<_> = found.iter().zip(&stages).map(|(found, stage)| found.window.or(stage.due)).collect();
     let laws = concurrency::littles_law(input, &or_due);
-    let itls = input.tallies.iter().zip(series).map(|(tally, series)| {
-        let itl = crate::figures::itl(tally).filter(|_| input.streaming)?;
-        token_times::estimates(&itl, series, tally.span()?)
-    });
-    let stages = stages.into_iter().zip(found).zip(within).zip(laws).zip(itls);
-    stages
-        .map(|((((whole, found), within), law), itl)| {
-            Ok(Uncertainty { itl, ..uncertainty(whole, found, within, law)? })
-        })
-        .collect()
+    let stages = stages.into_iter().zip(found).zip(within).zip(laws);
+    stages.map(|(((whole, found), within), law)| uncertainty(whole, found, within, law)).collect()
 }
 
 fn uncertainty(
@@ -121,6 +113,6 @@ fn uncertainty(
     }
     let [ttft, tpot, ntpot, latency] = whole.figures.map(|it| it.estimates);
     let steady_state = SteadyState { status: found.status, verdict: found.verdict, judged: found.judged, window };
-    let Whole { rates, outcomes, .. } = whole;
-    Ok(Uncertainty { ttft, tpot, ntpot, latency, itl: None, rates, outcomes, littles_law, steady_state })
+    let Whole { itl, rates, outcomes, .. } = whole;
+    Ok(Uncertainty { ttft, tpot, ntpot, latency, itl, rates, outcomes, littles_law, steady_state })
 }

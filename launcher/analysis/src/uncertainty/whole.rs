@@ -2,9 +2,10 @@
 
 use super::{
     input::{Input, Series, Span, span},
-    latencies::{self, Figure, OfFigure},
+    latencies::{self, Figure, Latencies, OfFigure},
     outcomes::{self, Outcomes},
     rates::{self, Rates},
+    token_times,
 };
 
 /// Statistics of a stage that do not need its steady state.
@@ -12,6 +13,7 @@ use super::{
 pub(super) struct Whole {
     /// One entry per figure of [`Figure::ALL`].
     pub(super) figures: [OfFigure; 4],
+    pub(super) itl: Option<Latencies>,
     pub(super) rates: Rates,
     pub(super) outcomes: Outcomes,
     /// Requests and output tokens per second, from the first due request to the last one.
@@ -38,6 +40,9 @@ pub(super) fn of_stages(input: &Input<'_>) -> Vec<Whole> {
         for (stage, values) in stages.iter_mut().zip(latencies::values(input, figure, &everything)) {
             stage.figures[figure as usize] = OfFigure::new(values);
         }
+    }
+    for ((stage, tally), series) in stages.iter_mut().zip(input.tallies).zip(input.series) {
+        stage.itl = token_times::estimates(tally, series).filter(|_| input.streaming);
     }
     let spans = input.tallies.iter().zip(&input.windows).zip(&stages).map(|((tally, window), stage)| {
         let rated = window.map(|it| (it.from, it.to)).or_else(|| tally.span());

@@ -150,7 +150,7 @@ fn loadgen(document: &ReportDocument) -> Option<Answer> {
             (Some(samples), None) => format!(", {} samples/s", brief::number(samples)),
             (None, None) => String::new(),
         };
-        format!("{} {} is {}{rate}", it.scenario.name(), it.mode.name().to_lowercase(), it.result)
+        format!("{} ({}) is {}{rate}", it.scenario.name(), it.mode.name(), it.result)
     };
     let told: Vec<String> = tests.iter().map(result).collect();
     let state = |it: &crate::LoadGenTestDocument| match it.result.as_str() {
@@ -398,7 +398,7 @@ impl ObjectiveDocument {
 
     /// A value with all its digits, such as `500.3 ms`.
     pub fn exact_text(&self, value: f64) -> String {
-        // Without the last digits of a product, such as those of a baseline's limit.
+        // The limit of a baseline is a product, with digits beyond the measured ones.
         let value = round_to(value, 1e6);
         match self.unit.as_str() {
             "ms" if value >= 1e3 && value % 100.0 == 0.0 => format!("{} s", value / 1e3),

@@ -7,24 +7,18 @@
 use std::time::Duration;
 
 use measurement::recorder::{
-    TimeSeries,
+    StageTally, TimeSeries,
     series::{Bucket, QuantileSketch},
 };
 use statistics::{Estimate, Interval, enough, ratio::ratio_with_interval};
 
 use super::latencies::{Latencies, PERCENTILES};
-use crate::Distribution;
+use crate::figures;
 
-/// Estimates of the ITL of a stage; `None` without values. `itl`: its distribution. `window`: the measurement window; bins that lie partly outside
-/// are ignored. The ends of an interval are edges of buckets, which are at most 3.2 % wide.
-pub(super) fn estimates(
-    itl: &Distribution<Duration>,
-    series: &TimeSeries,
-    window: (Duration, Duration),
-) -> Option<Latencies> {
-    if itl.count == 0 {
-        return None;
-    }
+/// Estimates of the ITL of a stage; `None` without values. Bins that lie partly outside the measurement window are ignored. The ends of an interval
+/// are edges of buckets, which are at most 3.2 % wide.
+pub(super) fn estimates(tally: &StageTally, series: &TimeSeries) -> Option<Latencies> {
+    let (itl, window) = (figures::itl(tally)?, tally.span()?);
     // A few gaps may all come from one request.
     let enough = itl.count as f64 >= enough::FOR_AN_INTERVAL;
     let bins = if enough { within(series, window) } else { Vec::new() };

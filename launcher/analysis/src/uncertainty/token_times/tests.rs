@@ -42,8 +42,13 @@ fn steps(seconds: f64, seed: u64) -> Vec<Duration> {
     steps
 }
 
-/// Records a closed loop against a server whose steps take these times.
+/// Records a closed loop of answers with [`TOKENS`] tokens against a server with steps of these times.
 fn recorder(steps: &[Duration]) -> Recorder {
+    recorder_of(steps, TOKENS)
+}
+
+/// The same with answers of this many tokens.
+fn recorder_of(steps: &[Duration], tokens: u32) -> Recorder {
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
     let mut now = Duration::ZERO;
     // The users begin at different steps.
@@ -52,8 +57,8 @@ fn recorder(steps: &[Duration]) -> Recorder {
         now += *step;
         for (user, (first, gaps)) in users.iter_mut().enumerate().filter(|(user, _)| number >= user * 5) {
             gaps.push(*step);
-            if gaps.len() + 1 == TOKENS as usize {
-                let (record, _) = crate::tests::request(0, 0, 0, TOKENS);
+            if gaps.len() + 1 == tokens as usize {
+                let (record, _) = crate::tests::request(0, 0, 0, tokens);
                 let record = RequestRecord {
                     number: (number * USERS + user) as u64,
                     scheduled: *first,
@@ -63,7 +68,7 @@ fn recorder(steps: &[Duration]) -> Recorder {
                     ended: now,
                     ..record
                 };
-                let wire = WireTally { gaps: std::mem::take(gaps), reads: u64::from(TOKENS), ..WireTally::default() };
+                let wire = WireTally { gaps: std::mem::take(gaps), reads: u64::from(tokens), ..WireTally::default() };
                 recorder.record(record, &wire);
                 *first = now;
             }
@@ -73,10 +78,11 @@ fn recorder(steps: &[Duration]) -> Recorder {
 }
 
 fn found(seconds: f64, seed: u64) -> Latencies {
-    let recorder = recorder(&steps(seconds, seed));
-    let tally = &recorder.stages[0];
-    let itl = crate::figures::itl(tally).unwrap();
-    estimates(&itl, &recorder.series[0], tally.span().unwrap()).unwrap()
+    estimates_of(&recorder(&steps(seconds, seed)))
+}
+
+fn estimates_of(recorder: &Recorder) -> Latencies {
+    estimates(&recorder.stages[0], &recorder.series[0]).unwrap()
 }
 
 #[test]
@@ -121,18 +127,20 @@ fn a_short_stage_has_no_interval_of_a_percentile() {
 
 #[test]
 fn few_gaps_have_no_interval_in_a_stage_of_any_length() {
-    let it = Distribution { count: 29, ..crate::figures::itl(&recorder(&steps(10.0, 1)).stages[0]).unwrap() };
-    let recorder = recorder(&steps(10.0, 1));
-    let found = estimates(&it, &recorder.series[0], recorder.stages[0].span().unwrap()).unwrap();
+    let of_tokens = |tokens: u32| {
+        // The first answer ends with the last step, before any other answer.
+        estimates_of(&recorder_of(&vec![Duration::from_millis(300); tokens as usize - 1], tokens))
+    };
+    let (found, enough) = (of_tokens(30), of_tokens(31));
+    assert_eq!((found.count, enough.count), (29, 30));
+    assert!(enough.mean.interval.is_some(), "{enough:?}");
     assert!(found.percentiles.iter().chain([&found.mean]).all(|it| it.interval.is_none()), "{found:?}");
 }
 
 #[test]
 fn equal_gaps_have_an_interval_as_wide_as_their_bucket() {
     let recorder = recorder(&[Duration::from_millis(10); 2_000]);
-    let tally = &recorder.stages[0];
-    let itl = crate::figures::itl(tally).unwrap();
-    let it = estimates(&itl, &recorder.series[0], tally.span().unwrap()).unwrap();
+    let it = estimates_of(&recorder);
     let interval = it.percentiles[2].interval.unwrap();
     assert!(interval.low < 10.0 && interval.high > 10.0 && interval.high / interval.low < 1.04, "{interval:?}");
 }
