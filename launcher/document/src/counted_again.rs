@@ -33,7 +33,7 @@ impl ServerMetricsDocument {
         let left_out: Vec<&str> = stages.filter_map(|it| it.figures.take().map(|_| it.name.as_str())).collect();
         if !left_out.is_empty() {
             self.remarks.push(format!(
-                "the servers' figures of stages whose windows were changed after the run are left out, because only their whole course is kept: {}; \
+                "the servers' figures are left out for stages with windows that changed after the run, because only the whole course of a stage is kept: {}; \
                  the report of the run has them for its own windows",
                 left_out.join(", ")
             ));

@@ -43,7 +43,7 @@ fn unknown(analysis: &Analysis) -> String {
     let all = &analysis.all;
     let unsuccessful = all.requests.saturating_sub(all.succeeded);
     match (analysis.probes.is_some(), unsuccessful, all.without_usage) {
-        (true, ..) => "the load has probes, whose tokens are in no usage that is kept".to_owned(),
+        (true, ..) => "the load has probes, and no kept usage contains their tokens".to_owned(),
         (_, 1.., _) => format!("{unsuccessful} requests did not succeed, and their tokens are not known"),
         (_, _, 1..) => format!("{} answers had no usage", all.without_usage),
         _ => "the usage of some requests outside of the figures is not known".to_owned(),

@@ -48,7 +48,7 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
         for (stat, (_, p)) in percentiles.filter(|it| all || it.0 != Stat::P90) {
             let Some(estimate) = whole.get(stat) else { continue };
             let few = match figure {
-                // Its effective values are bins of time.
+                // The effective values of ITL are bins of time.
                 Figure::Itl => Some("bins of time".to_owned()),
                 _ => few_for_percentile(mean, estimate, p),
             };

@@ -31,7 +31,7 @@ struct Octave {
     counts: [u32; BUCKETS],
 }
 
-/// A bucket with counts. Its edges are in nanoseconds; a time at the upper edge belongs to the next bucket.
+/// A bucket with counts. The edges are in nanoseconds; a time at the upper edge belongs to the next bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket {
     pub low: f64,

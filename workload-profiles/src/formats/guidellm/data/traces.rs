@@ -194,7 +194,7 @@ fn replay(section: &Section, kind: Kind, around: &Around, data_scale: f64) -> Op
         return None;
     };
     if kind == Kind::OpenTelemetry {
-        let remedy = "write a profile of kind concurrent, whose streams are active sessions";
+        let remedy = "write a profile of kind concurrent; each stream is an active session";
         section.problem("kind", format!("holds sessions, whose start times are not replayed; {remedy}"));
         return None;
     }
