@@ -32,7 +32,7 @@ pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageE
         ("fold.html", FOLD),
         ("page.html", frame.template),
     ])?;
-    let style = format!("{}{STYLE}", charts::assets::STYLE);
+    let style = format!("{}{STYLE}", charts::assets::style());
     let script = format!("{}{SCRIPT}", charts::assets::SCRIPT);
     let policy = report::policy(&style, &script);
     let mut context = Context::new();
