@@ -5,7 +5,7 @@ use document::ReportDocument;
 use serde::Serialize;
 
 use super::{fold::Fold, hero::Pick};
-use crate::{frame, panels::Panel, table::cut, validity};
+use crate::{frame, panels::Panel, table::cut};
 
 /// Charts in the order of their importance. Those that the lists lack are folded.
 const OVER_LOAD: [&str; 7] =
@@ -17,6 +17,9 @@ const PANELS_OVER_LOAD: [&str; 4] = ["interactivity", "load", "distributions", "
 const SMALL: Size = Size { width: 240.0, height: 110.0 };
 const WIDE: Size = Size { width: 300.0, height: 110.0 };
 const FOLDED: Size = Size { width: 300.0, height: 170.0 };
+
+/// Why an invalid run has no chart over load.
+const NOT_DRAWN: &str = "The measurement is not valid: its figures are not drawn.";
 
 /// The charts of a page.
 #[derive(Default, Serialize)]
@@ -40,7 +43,7 @@ pub(super) struct Absent {
 impl Charts {
     pub(super) fn new(document: &ReportDocument, panels: Vec<Panel>, hero: &[Pick]) -> Charts {
         let mut charts = Charts::default();
-        let counts = validity::any_counts(document);
+        let counts = document.any_counts();
         let is_sweep = document.stages.len() > 1;
         let (mut loads, mut times) = (Vec::new(), Vec::new());
         if counts && !is_sweep {
@@ -56,7 +59,7 @@ impl Charts {
             };
             let over_load = PANELS_OVER_LOAD.contains(&id);
             if over_load && !counts {
-                charts.lacks(title, validity::NOT_DRAWN);
+                charts.lacks(title, NOT_DRAWN);
                 continue;
             }
             let mut folded = Vec::new();

@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::{
     frame,
     panels::{LoadNames, Panel},
-    validity,
 };
 
 /// A chart that a reader picks.
@@ -27,7 +26,7 @@ const OVER_TIME: [&str; 2] = ["time-ttft", "time-latency"];
 
 /// The charts; none of a run whose figures do not count.
 pub(super) fn picks(document: &ReportDocument, loads: &LoadNames, panels: &[Panel]) -> Vec<Pick> {
-    if !validity::any_counts(document) {
+    if !document.any_counts() {
         return Vec::new();
     }
     let wanted: &[&str] = if loads.is_sweep { &OVER_LOAD } else { &OVER_TIME };

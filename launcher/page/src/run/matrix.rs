@@ -2,7 +2,7 @@
 
 use crds::{Met, benchmark_run::Stat};
 use document::{
-    ObjectiveDocument, ReportDocument, StageDocument,
+    EstimateDocument, ObjectiveDocument, ReportDocument, StageDocument,
     answer::{TagState, best_stage},
 };
 use figures::{Figure, Unit};
@@ -12,7 +12,7 @@ use crate::{
     panels::LoadNames,
     table::cut,
     text::{self, NOTHING},
-    validity, verdict,
+    verdict,
 };
 
 /// Maximum number of rows: a run with more stages shows the first ones.
@@ -86,7 +86,7 @@ fn with_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
 
 /// The stage with the highest load that meets all objectives, as the answer names it.
 pub(super) fn best(document: &ReportDocument) -> Option<usize> {
-    best_stage(document).filter(|it| document.stages.get(*it).is_some_and(|it| validity::counts(document, it)))
+    best_stage(document).filter(|it| document.stages.get(*it).is_some_and(|it| document.counts(it)))
 }
 
 fn column(objective: &ObjectiveDocument) -> Column {
@@ -111,7 +111,7 @@ fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveD
         (None, Some(values)) => format!("of {}", text::count(values)),
         (None, None) => String::new(),
     };
-    if !validity::counts(document, stage) {
+    if !document.counts(stage) {
         return Cell { value: format!("({value})"), small, ..Cell::default() };
     }
     judged(found.met, value, small)
@@ -119,7 +119,7 @@ fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveD
 
 fn judged(met: Met, value: String, small: String) -> Cell {
     let state = TagState::from(met);
-    Cell { sign: state.sign(), word: verdict::word(met), tone: verdict::tone(state), value, small }
+    Cell { sign: state.sign(), word: state.word(), tone: verdict::tone(state), value, small }
 }
 
 /// The result on the whole run, in a report without results of stages.
@@ -202,17 +202,13 @@ fn free(document: &ReportDocument, stage: &StageDocument, figure: Figure, stat: 
     let Some(found) = value(stage, figure, stat) else {
         return Cell { value: NOTHING.to_owned(), ..Cell::default() };
     };
-    let estimate = match stat {
-        Some(stat) => stage.uncertainty.latencies(figure).and_then(|it| it.get(stat)),
-        None => None,
-    };
-    let interval = estimate.and_then(|it| Some((it.low?, it.high?)));
-    let small = match (interval, stat) {
-        (Some((low, high)), _) => text::interval(low.max(0.0) * scale.per, high * scale.per),
+    let estimate = stat.and_then(|it| stage.uncertainty.latencies(figure)?.get(it));
+    let small = match (estimate.and_then(EstimateDocument::interval), stat) {
+        (Some((low, high)), _) => text::interval(low * scale.per, high * scale.per),
         (None, None) => format!("of {}", text::count(stage.figures.decided())),
         (None, Some(_)) => String::new(),
     };
     let value = text::three(found * scale.per);
-    let value = if validity::counts(document, stage) { value } else { format!("({value})") };
+    let value = if document.counts(stage) { value } else { format!("({value})") };
     Cell { value, small, ..Cell::default() }
 }

@@ -2,7 +2,8 @@
 
 use crds::{benchmark_run::Stat, wording::percent};
 use document::{EstimateDocument, ReportDocument, StageDocument};
-use figures::Figure;
+use figures::{Figure, text::LARGEST};
+use report::profiling::stage_name;
 use workload_profiles::workload::Load;
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
     run::matrix,
     table::{Cell, Table},
     text::{self, NOTHING},
-    validity,
 };
 
 /// Statistics of a latency with columns of their own.
@@ -54,7 +54,7 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
         row.extend(shown.iter().flat_map(|((figure, stats), scale)| {
             stats.iter().map(move |stat| quantile(stage, *figure, *stat, *scale))
         }));
-        if !validity::counts(document, stage) {
+        if !document.counts(stage) {
             row.iter_mut().skip(texts).for_each(in_brackets);
         }
         row.push(steady_cell(stage).into());
@@ -102,10 +102,10 @@ fn rate(stage: &StageDocument, figure: Figure) -> Cell {
 }
 
 fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, factor: f64) -> Cell {
-    let ends = estimate.and_then(|it| Some((it.low?.max(0.0) * factor, it.high? * factor)));
+    let interval = estimate.and_then(EstimateDocument::interval);
     Cell {
         text: text::optional(value, |it| text::three(it * factor)),
-        small: ends.map_or_else(String::new, |(low, high)| text::interval(low, high)),
+        small: interval.map_or_else(String::new, |(low, high)| text::interval(low * factor, high * factor)),
         ..Cell::default()
     }
 }
@@ -114,13 +114,8 @@ fn quantile(stage: &StageDocument, figure: Figure, stat: Stat, scale: Scale) -> 
     let values = stage.figures.statistics(figure);
     let estimate = stage.uncertainty.latencies(figure).and_then(|it| it.get(stat));
     let mut cell = with_interval(values.map(|it| it.get(stat)), estimate, scale.per_milli);
-    let permille = match stat {
-        Stat::P90 => 900,
-        Stat::P99 => 990,
-        _ => 500,
-    };
-    if let Some(values) = values {
-        cell.text = text::percentile(cell.text, permille, values.count);
+    if values.zip(stat.fewest_values()).is_some_and(|(values, fewest)| values.count < fewest) {
+        cell.text.push_str(LARGEST);
     }
     cell
 }
@@ -133,15 +128,6 @@ fn steady_cell(stage: &StageDocument) -> String {
         (Some(why), ..) => format!("not run: {why}"),
         (None, Some(state), _) => state,
         (None, None, absent) => absent.clone().unwrap_or_default(),
-    }
-}
-
-/// The name of a stage, with a mark if a profiler affects its figures.
-fn name(stage: &StageDocument) -> String {
-    match (stage.profiled, stage.invalid.is_empty()) {
-        (true, _) => format!("{} (profiled)", stage.name),
-        (false, false) => format!("{} (not valid)", stage.name),
-        (false, true) => stage.name.clone(),
     }
 }
 
@@ -199,7 +185,7 @@ pub(crate) fn rates(document: &ReportDocument) -> Table {
         let number = |of| text::optional(it.number(of), text::number);
         let mean = |of| text::optional(it.statistics(of).map(|it| it.mean), text::number);
         vec![
-            name(stage),
+            stage_name(stage),
             stage.clock.clone(),
             text::time(it.duration_ms),
             text::optional(stage.asked_requests_per_second, text::number),

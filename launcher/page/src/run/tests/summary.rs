@@ -180,7 +180,7 @@ fn limits_stand_in_full_with_what_was_observed() {
     check(
         &document,
         &[
-            "1 met, 1 missed, 0 inconclusive.",
+            "1 met, 1 missed, 0 undecided.",
             "fast\nmissed\np99 of ttft, in every stage\n59 ms (r10)\nmax 50 ms\nabove the limit\n",
             "few\nmet\nerrorRatio\n0 %\nmax 1 %\n",
         ],
