@@ -8,6 +8,7 @@ use document::{
 use figures::{Figure, Unit};
 use serde::Serialize;
 
+use super::scale::Scale;
 use crate::{
     panels::LoadNames,
     table::cut,
@@ -90,11 +91,10 @@ pub(super) fn best(document: &ReportDocument) -> Option<usize> {
 }
 
 fn column(objective: &ObjectiveDocument) -> Column {
-    let figure = Figure::from_metric(objective.metric);
-    let name = objective.stat.map_or_else(|| text::heading(figure), |it| text::heading_of(figure, it));
     let sign = if objective.bound == "max" { "≤" } else { "≥" };
-    let (limit, scale) = (objective.deciding_limit(), Scale::new(&objective.unit, objective.limit));
-    Column { name, limit: format!("{sign}\u{a0}{}\u{a0}{}", scale.plain(limit), scale.unit) }
+    let scale = Scale::new(&objective.unit, objective.limit);
+    let limit = scale.plain(objective.deciding_limit());
+    Column { name: text::capitalized(&objective.figure()), limit: format!("{sign}\u{a0}{limit}\u{a0}{}", scale.unit) }
 }
 
 fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveDocument) -> Cell {
@@ -102,9 +102,9 @@ fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveD
         return Cell::default();
     };
     let scale = Scale::new(&objective.unit, objective.limit);
-    let value = text::optional(found.observed, |it| text::three(it * scale.per));
+    let value = text::optional(found.observed, |it| scale.measured(it));
     let small = match (found.low.zip(found.high), found.values) {
-        (Some((low, high)), _) => text::interval(low.max(0.0) * scale.per, high * scale.per),
+        (Some((low, high)), _) => scale.interval((low.max(0.0), high)),
         (None, _) if found.met == Met::Inconclusive && !found.reason.is_empty() => {
             cut(found.reason.trim_end_matches(" values"))
         }
@@ -128,31 +128,9 @@ fn cell_of_run(objective: &ObjectiveDocument) -> Cell {
         return Cell::default();
     }
     let scale = Scale::new(&objective.unit, objective.limit);
-    let value = text::optional(objective.observed, |it| text::three(it * scale.per));
+    let value = text::optional(objective.observed, |it| scale.measured(it));
     let small = objective.values.map_or_else(String::new, |it| format!("of {}", text::count(it)));
     judged(objective.met, value, small)
-}
-
-/// The unit of a column, and the factor from the unit of the objective.
-struct Scale {
-    per: f64,
-    unit: &'static str,
-}
-
-impl Scale {
-    fn new(unit: &str, limit: f64) -> Scale {
-        match unit {
-            "ms" if limit >= 1_000.0 => Scale { per: 1e-3, unit: "s" },
-            "ms" => Scale { per: 1.0, unit: "ms" },
-            "share" => Scale { per: 100.0, unit: "%" },
-            _ => Scale { per: 1.0, unit: "/s" },
-        }
-    }
-
-    /// A limit as a user writes it: `80`.
-    fn plain(&self, value: f64) -> String {
-        text::number(value * self.per)
-    }
 }
 
 /// The figures of a matrix without limits.
@@ -178,7 +156,7 @@ fn without_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
         cells: FREE
             .iter()
             .zip(&scales)
-            .map(|((figure, stat), scale)| free(document, stage, *figure, *stat, scale))
+            .map(|((figure, stat), scale)| free(document, stage, *figure, *stat, *scale))
             .collect(),
     });
     Matrix {
@@ -198,17 +176,17 @@ fn value(stage: &StageDocument, figure: Figure, stat: Option<Stat>) -> Option<f6
     }
 }
 
-fn free(document: &ReportDocument, stage: &StageDocument, figure: Figure, stat: Option<Stat>, scale: &Scale) -> Cell {
+fn free(document: &ReportDocument, stage: &StageDocument, figure: Figure, stat: Option<Stat>, scale: Scale) -> Cell {
     let Some(found) = value(stage, figure, stat) else {
         return Cell { value: NOTHING.to_owned(), ..Cell::default() };
     };
     let estimate = stat.and_then(|it| stage.uncertainty.latencies(figure)?.get(it));
     let small = match (estimate.and_then(EstimateDocument::interval), stat) {
-        (Some((low, high)), _) => text::interval(low * scale.per, high * scale.per),
+        (Some(interval), _) => scale.interval(interval),
         (None, None) => format!("of {}", text::count(stage.figures.decided())),
         (None, Some(_)) => String::new(),
     };
-    let value = text::three(found * scale.per);
+    let value = scale.measured(found);
     let value = if document.counts(stage) { value } else { format!("({value})") };
     Cell { value, small, ..Cell::default() }
 }

@@ -14,6 +14,7 @@ mod head;
 mod hero;
 mod matrix;
 mod places;
+mod scale;
 mod tables;
 #[cfg(test)]
 mod tests;

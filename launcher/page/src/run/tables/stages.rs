@@ -8,7 +8,7 @@ use workload_profiles::workload::Load;
 
 use crate::{
     panels::LoadNames,
-    run::matrix,
+    run::{matrix, scale::Scale},
     table::{Cell, Table},
     text::{self, NOTHING},
 };
@@ -63,18 +63,11 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     table.texts(["Steady?"]).rows(rows).marked(matrix::best(document)).section().filled()
 }
 
-/// The unit of a figure's columns.
-#[derive(Clone, Copy)]
-struct Scale {
-    per_milli: f64,
-    unit: &'static str,
-}
-
-/// `None` if no stage has the figure.
+/// The unit of the columns of a latency. Its quantiles are usually longer than the median. `None` if no stage has the latency.
 fn scale(document: &ReportDocument, figure: Figure) -> Option<Scale> {
-    let values = document.stages.iter().filter_map(|it| it.figures.statistics(figure));
-    let most = values.map(|it| it.p50).reduce(f64::max)?;
-    Some(if most >= 500.0 { Scale { per_milli: 1e-3, unit: "s" } } else { Scale { per_milli: 1.0, unit: "ms" } })
+    let medians = document.stages.iter().filter_map(|it| it.figures.statistics(figure));
+    let longest = medians.map(|it| it.p50).reduce(f64::max)?;
+    Some(Scale::new("ms", 2.0 * longest))
 }
 
 /// The load of a stage. Below it stands the name of the stage.
@@ -94,18 +87,18 @@ fn in_brackets(cell: &mut Cell) {
 
 fn failed(stage: &StageDocument) -> Cell {
     let estimate = stage.uncertainty.error_ratio.as_ref();
-    with_interval(stage.figures.number(Figure::ErrorRatio), estimate, 100.0)
+    with_interval(stage.figures.number(Figure::ErrorRatio), estimate, Scale::new("share", 0.0))
 }
 
 fn rate(stage: &StageDocument, figure: Figure) -> Cell {
-    with_interval(stage.figures.number(figure), stage.uncertainty.estimate(figure), 1.0)
+    let estimate = stage.uncertainty.estimate(figure);
+    with_interval(stage.figures.number(figure), estimate, Scale::new("perSecond", 0.0))
 }
 
-fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, factor: f64) -> Cell {
-    let interval = estimate.and_then(EstimateDocument::interval);
+fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, scale: Scale) -> Cell {
     Cell {
-        text: text::optional(value, |it| text::three(it * factor)),
-        small: interval.map_or_else(String::new, |(low, high)| text::interval(low * factor, high * factor)),
+        text: text::optional(value, |it| scale.measured(it)),
+        small: estimate.and_then(EstimateDocument::interval).map_or_else(String::new, |it| scale.interval(it)),
         ..Cell::default()
     }
 }
@@ -113,7 +106,7 @@ fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, factor
 fn quantile(stage: &StageDocument, figure: Figure, stat: Stat, scale: Scale) -> Cell {
     let values = stage.figures.statistics(figure);
     let estimate = stage.uncertainty.latencies(figure).and_then(|it| it.get(stat));
-    let mut cell = with_interval(values.map(|it| it.get(stat)), estimate, scale.per_milli);
+    let mut cell = with_interval(values.map(|it| it.get(stat)), estimate, scale);
     if values.zip(stat.fewest_values()).is_some_and(|(values, fewest)| values.count < fewest) {
         cell.text.push_str(LARGEST);
     }
