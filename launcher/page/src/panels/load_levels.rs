@@ -1,4 +1,4 @@
-//! The load of each stage as a number, for curves over load.
+//! The load of each stage as a number, for curves by load.
 
 use charts::{Axis, Point};
 use document::{EstimateDocument, ReportDocument, StageDocument};
@@ -112,7 +112,7 @@ fn measured_by<'a>(stages: &[&'a StageDocument]) -> Option<(&'static Measure, Ve
     })
 }
 
-/// What the stages are called, in tables beside a curve over load.
+/// What the stages are called, in tables beside a curve by load.
 pub(crate) struct LoadNames {
     /// What they are: `Concurrency`.
     pub(crate) title: &'static str,

@@ -1,4 +1,4 @@
-//! The matrix of stages and limits. Without limits, it shows the figures that users usually limit.
+//! The matrix of stages and objectives. Without objectives, it shows the figures that objectives usually bound.
 
 use crds::{Met, benchmark_run::Stat};
 use document::{
@@ -26,21 +26,21 @@ pub(super) struct Matrix {
     head: String,
     columns: Vec<Column>,
     rows: Vec<Row>,
-    has_limits: bool,
+    has_objectives: bool,
     left_out: usize,
 }
 
 #[derive(Serialize)]
 struct Column {
     name: String,
-    /// The limit, or the unit without one.
+    /// The limit of the objective; without objectives the unit.
     limit: String,
 }
 
 #[derive(Serialize)]
 struct Row {
     name: String,
-    /// Whether it is the highest load that meets all limits.
+    /// Whether it is the highest load that meets all objectives.
     is_best: bool,
     cells: Vec<Cell>,
 }
@@ -56,11 +56,15 @@ struct Cell {
 
 impl Matrix {
     pub(super) fn new(document: &ReportDocument, loads: &LoadNames) -> Matrix {
-        if document.objectives.is_empty() { without_limits(document, loads) } else { with_limits(document, loads) }
+        if document.objectives.is_empty() {
+            without_objectives(document, loads)
+        } else {
+            with_objectives(document, loads)
+        }
     }
 }
 
-fn with_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
+fn with_objectives(document: &ReportDocument, loads: &LoadNames) -> Matrix {
     let best = best(document);
     let cells =
         |stage: &StageDocument| document.objectives.iter().map(|it| cell(document, stage, it)).collect::<Vec<Cell>>();
@@ -76,11 +80,11 @@ fn with_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
         rows.push(Row { name: "all".to_owned(), is_best: false, cells: of_run });
     }
     Matrix {
-        title: format!("Limits by {}", loads.title.to_lowercase()),
+        title: format!("Objectives by {}", loads.title.to_lowercase()),
         head: loads.head.clone(),
         columns: document.objectives.iter().map(column).collect(),
         rows,
-        has_limits: true,
+        has_objectives: true,
         left_out: document.stages.len().saturating_sub(MAX_ROWS),
     }
 }
@@ -133,7 +137,7 @@ fn cell_of_run(objective: &ObjectiveDocument) -> Cell {
     judged(objective.met, value, small)
 }
 
-/// The figures of a matrix without limits.
+/// The figures of a matrix without objectives.
 const FREE: [(Figure, Option<Stat>); 4] = [
     (Figure::Ttft, Some(Stat::P90)),
     (Figure::Tpot, Some(Stat::P90)),
@@ -141,7 +145,7 @@ const FREE: [(Figure, Option<Stat>); 4] = [
     (Figure::ErrorRatio, None),
 ];
 
-fn without_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
+fn without_objectives(document: &ReportDocument, loads: &LoadNames) -> Matrix {
     let scales = FREE.map(|(figure, stat)| {
         let most = document.stages.iter().filter_map(|it| value(it, figure, stat)).fold(0.0, f64::max);
         Scale::new(if figure.row().unit == Unit::Share { "share" } else { "ms" }, most)
@@ -164,7 +168,7 @@ fn without_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
         head: loads.head.clone(),
         columns: columns.collect(),
         rows: rows.collect(),
-        has_limits: false,
+        has_objectives: false,
         left_out: document.stages.len().saturating_sub(MAX_ROWS),
     }
 }

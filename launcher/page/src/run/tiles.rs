@@ -1,4 +1,4 @@
-//! The few figures below the answer: of the highest load that meets all limits, otherwise of the load with the most output.
+//! The few figures below the answer: of the highest load that meets all objectives, otherwise of the load with the most output.
 
 use crds::{benchmark_run::Stat, wording::percent};
 use document::{EstimateDocument, ReportDocument, StageDocument};

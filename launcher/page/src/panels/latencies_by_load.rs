@@ -11,9 +11,8 @@ use document::{EstimateDocument, ObjectiveDocument, ReportDocument, StageObjecti
 use figures as catalogue;
 
 use super::{
-    Content,
+    Content, by_load,
     load_levels::{Level, LoadLevels, levels},
-    over_load,
     plot::{self, figure, mark, quantity, series},
 };
 use crate::{table::cut, text};
@@ -45,7 +44,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let mut figures = vec![throughput(&load, &knee)];
     let verdicts = document.verdicts();
     figures.extend(LATENCIES.iter().filter_map(|it| latency(document, &load, &knee, &verdicts, it)));
-    figures.extend(over_load::figures(document, &load));
+    figures.extend(by_load::figures(document, &load));
     Ok(figures)
 }
 
@@ -108,7 +107,7 @@ fn latency(
     let signs = if document.objectives.is_empty() {
         ""
     } else {
-        " The signs below the axis are the verdicts on all limits: ✓ met, ✗ missed, ? undecided."
+        " The signs below the axis are the verdicts on all objectives: ✓ met, ✗ missed, ? undecided."
     };
     let caption = format!(
         "Quantiles of {} by stage{counted}. Bars are 95 % intervals of the {}, where there are values enough. A quantile that would be the largest \
