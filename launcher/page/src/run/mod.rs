@@ -69,7 +69,11 @@ pub fn render(document: &ReportDocument) -> Result<String, PageError> {
     let hero = hero::picks(document, &loads, &panels);
     let mut places = Places::default();
     Section::of(document, Renderer::Page).for_each(|it| places.add(it, document));
-    let charts = Charts::new(document, panels, &hero);
+    let mut charts = Charts::new(document, panels, &hero);
+    // Without a section for them, folded charts stand below the figures.
+    if charts.by_load.is_empty() {
+        places.more_figures.append(&mut charts.more_by_load);
+    }
     let view = View {
         nav: links(&places, &charts),
         head: head::Head::new(document),
