@@ -54,6 +54,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "report",
         &[
             "analysis",
+            "charts",
             "crds",
             "document",
             "figures",

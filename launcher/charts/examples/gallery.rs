@@ -15,7 +15,7 @@ fn main() {
             "</style></head><body><button type=\"button\" class=\"theme-switch\" hidden>Light or dark</button><main>{}</main>",
             "<script>{}</script></body></html>"
         ),
-        assets::STYLE,
+        assets::style(),
         figures,
         assets::SCRIPT
     );

@@ -1,8 +1,13 @@
 //! The assets that a page with figures embeds. No library: see `docs/decisions/0008-figures-of-our-own.md`.
 
-/// Colours for light, dark and paper as CSS variables, and the style of figures. A page may set `data-theme` of its root element to `light` or
-/// `dark`; otherwise the reader's system decides.
-pub const STYLE: &str = include_str!("assets/style.css");
+use crate::palette;
+
+/// The colours of `palette` as CSS variables, and the style of figures.
+pub fn style() -> String {
+    format!("{}{STYLE}", palette::style())
+}
+
+const STYLE: &str = include_str!("assets/style.css");
 
 /// Values under the pointer, hiding of series, copying of data, and buttons of class `theme-switch`. Place it after the figures, or run it once
 /// they exist.

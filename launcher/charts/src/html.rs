@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A `<figure class="chart">` for a page with `assets::STYLE` and `assets::SCRIPT`. The size is that of the frame; the figure takes the width of its
+/// A `<figure class="chart">` for a page with `assets::style` and `assets::SCRIPT`. The size is that of the frame; the figure takes the width of its
 /// place, and its texts keep their size. Without the script, the figure is complete, but does not react to the pointer. It contains no style attribute
 /// and no event handler, so that the policy of a page may forbid both. The id of the figure must be unique in the page.
 pub fn figure(figure: &Figure, size: Size) -> String {

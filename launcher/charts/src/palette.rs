@@ -77,8 +77,8 @@ impl Theme {
         }
     }
 
-    /// Names and values of the CSS variables for these colours, in the order of `style.css`.
-    pub fn variables(&self) -> Vec<(String, &'static str)> {
+    /// Names of CSS variables without `--chart-`, and colours.
+    fn variables(&self) -> Vec<(String, &'static str)> {
         let plain = [
             ("background", self.background),
             ("text", self.text),
@@ -92,13 +92,28 @@ impl Theme {
             ("doubt", self.doubt),
             ("quiet", self.quiet),
         ];
-        let plain = plain.iter().map(|(name, colour)| (format!("--chart-{name}"), *colour));
-        let numbered = |name: &'static str, colours: &[&'static str]| {
-            let colours = colours.to_vec();
-            colours.into_iter().enumerate().map(move |(index, colour)| (format!("--chart-{name}{index}"), colour))
+        let plain = plain.map(|(name, colour)| (name.to_owned(), colour));
+        let numbered = |name: &str, colours: &[&'static str]| -> Vec<(String, &'static str)> {
+            colours.iter().enumerate().map(|(index, colour)| (format!("{name}{index}"), *colour)).collect()
         };
-        plain.chain(numbered("", &self.categories)).chain(numbered("heat", &self.heat)).collect()
+        plain.into_iter().chain(numbered("", &self.categories)).chain(numbered("heat", &self.heat)).collect()
     }
+}
+
+/// CSS variables with both colours of each kind, such as `--chart-text`, for `:root`. A page may set `data-theme` of its root element to `light` or
+/// `dark`; otherwise the reader's system decides. Paper is light.
+pub fn style() -> String {
+    const SCHEMES: &str = r#"
+@media screen {
+  :root { color-scheme: light dark; }
+  :root[data-theme="light"] { color-scheme: light; }
+  :root[data-theme="dark"] { color-scheme: dark; }
+}
+
+"#;
+    let both = LIGHT.variables().into_iter().zip(DARK.variables());
+    let both = both.map(|((name, light), (_, dark))| format!("  --chart-{name}: light-dark({light}, {dark});\n"));
+    format!(":root {{\n  color-scheme: light;\n{}}}\n{SCHEMES}", both.collect::<String>())
 }
 
 /// The CSS variable with the colour of a tone.

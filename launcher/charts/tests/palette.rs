@@ -2,7 +2,7 @@
 
 use charts::{
     Tone, assets,
-    palette::{DARK, LIGHT, Theme},
+    palette::{CATEGORIES, DARK, HEAT_LEVELS, LIGHT},
 };
 
 type Rgb = [f64; 3];
@@ -117,11 +117,24 @@ fn more_values_in_a_cell_stand_out_more_from_the_background() {
 
 #[test]
 fn the_style_of_a_page_has_the_colours_of_the_palette() {
-    let check = |theme: &Theme, times: usize| {
-        for (name, colour) in theme.variables() {
-            assert_eq!(assets::STYLE.matches(&format!("{name}: {colour};")).count(), times, "{name}: {colour}");
-        }
+    let style = assets::style();
+    let check = |name: &str, light: &str, dark: &str| {
+        let variable = format!("--chart-{name}: light-dark({light}, {dark});");
+        assert_eq!(style.matches(&variable).count(), 1, "{variable} in {style}");
     };
-    check(&LIGHT, 1);
-    check(&DARK, 2);
+    check("background", LIGHT.background, DARK.background);
+    check("text", LIGHT.text, DARK.text);
+    check("muted", LIGHT.muted, DARK.muted);
+    check("axis", LIGHT.axis, DARK.axis);
+    check("grid", LIGHT.grid, DARK.grid);
+    let tones = [Tone::Main, Tone::Plan, Tone::Good, Tone::Bad, Tone::Doubt, Tone::Quiet];
+    for (name, tone) in ["main", "plan", "good", "bad", "doubt", "quiet"].into_iter().zip(tones) {
+        check(name, LIGHT.tone(tone), DARK.tone(tone));
+    }
+    for index in 0..CATEGORIES {
+        check(&index.to_string(), LIGHT.categories[index], DARK.categories[index]);
+    }
+    for level in 0..HEAT_LEVELS {
+        check(&format!("heat{level}"), LIGHT.heat[level], DARK.heat[level]);
+    }
 }

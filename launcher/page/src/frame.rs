@@ -19,6 +19,8 @@ pub(crate) struct Frame<'a, V> {
 const FRAME: &str = include_str!("frame.html");
 const TABLE: &str = include_str!("table.html");
 const FOLD: &str = include_str!("fold.html");
+const FOLDS: &str = include_str!("folds.html");
+const GRID: &str = include_str!("grid.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -30,9 +32,11 @@ pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageE
         ("frame.html", FRAME),
         ("table.html", TABLE),
         ("fold.html", FOLD),
+        ("folds.html", FOLDS),
+        ("grid.html", GRID),
         ("page.html", frame.template),
     ])?;
-    let style = format!("{}{STYLE}", charts::assets::STYLE);
+    let style = format!("{}{STYLE}", charts::assets::style());
     let script = format!("{}{SCRIPT}", charts::assets::SCRIPT);
     let policy = report::policy(&style, &script);
     let mut context = Context::new();

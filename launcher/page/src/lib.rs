@@ -9,7 +9,6 @@ pub mod run;
 pub mod startup;
 mod table;
 mod text;
-mod validity;
 mod verdict;
 
 /// The page of a document cannot be made.

@@ -42,6 +42,7 @@ pub use benchmark_run::Inputs;
 pub use folder::{ChosenBy, Folder, StorageError, Stored};
 pub use loadgen::{LoadGenConfig, LoadGenSummary};
 pub use policy::policy;
+pub use provenance::{contamination, exposure};
 pub use report_file::REPORT_FILE_NAME;
 pub use results::{
     Attachments, PAGE_FILE_NAME, PageOf, copy_inputs, server_log, write_document, write_inputs, write_report,

@@ -74,16 +74,20 @@ pub(super) fn cost(document: &ReportDocument) -> Option<TableText> {
     Some((header, rows.collect()))
 }
 
-/// Whether the server could have had the prompts in its cache: one sentence per fact. The first sentence is the answer.
-pub(super) fn contamination(it: &ContaminationDocument) -> Vec<String> {
-    let answer = match it.exposure.as_str() {
+/// Whether the server could have had the prompts in its cache, in one sentence without its full stop.
+pub fn exposure(it: &ContaminationDocument) -> &'static str {
+    match it.exposure.as_str() {
         "unlikely" => "The server can hardly have had these prompts in its cache",
         "withinRun" => {
-            "The server had no prompt of this run in its cache before, and may reuse those of the run itself"
+            "The server had no prompt of this run in its cache before the run; later requests may reuse cached prompts of the run"
         }
         "possible" => "The server could have had these prompts in its cache before the run",
         _ => "The server had prompts of this load in its cache",
-    };
+    }
+}
+
+/// Whether the server could have had the prompts in its cache: one sentence per fact. The first sentence is the answer.
+pub fn contamination(it: &ContaminationDocument) -> Vec<String> {
     let cached = match it.cached_share {
         Some(share) => format!(
             "By the usage of the answers {} of the prompt tokens came from the prefix cache, in {} requests.",
@@ -93,14 +97,14 @@ pub(super) fn contamination(it: &ContaminationDocument) -> Vec<String> {
         None => "No answer reports cached tokens; that does not mean that there were none.".to_owned(),
     };
     let by_servers = it.server_cached_share.map(|share| {
-        format!("By the metrics of the servers {} of the prompt tokens came from the prefix cache, those of other clients included.", percent(share))
+        format!("By the metrics of the servers {} of the prompt tokens came from the prefix cache, including prompts of other clients.", percent(share))
     });
     let warm_up = it.warm_up.as_ref().map(|WarmUpDocument { stages, requests, prompts }| {
         let what = match prompts.as_deref() {
-            Some("other") => "their prompts are none of the measured ones",
-            Some("sharedPrefixes") => "their prompts begin with prefixes of measured ones",
-            Some("same") => "some of their prompts are measured ones too",
-            _ => "whether their prompts are measured ones too is not known",
+            Some("other") => "no measured request repeats their prompts",
+            Some("sharedPrefixes") => "measured requests share prefixes of their prompts",
+            Some("same") => "measured requests repeat some of their prompts",
+            _ => "whether measured requests repeat their prompts is not known",
         };
         format!("{requests} requests of the warm-up ({}) are in no figure; {what}.", stages.join(", "))
     });
@@ -111,7 +115,7 @@ pub(super) fn contamination(it: &ContaminationDocument) -> Vec<String> {
             rows.distinct, rows.rows, rows.sent
         )
     });
-    [Some(format!("{answer}: {}.", it.why)), Some(cached), by_servers, warm_up, data_set]
+    [Some(format!("{}: {}.", exposure(it), it.why.trim_end_matches('.'))), Some(cached), by_servers, warm_up, data_set]
         .into_iter()
         .flatten()
         .collect()

@@ -151,7 +151,7 @@ pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, size: f
             // A nested drawing has its own pixels.
             _ => {
                 let d = marks_path(marker, size, [(0.0, 0.0)]);
-                canvas.put(format_args!(r#"<svg x="{x}" y="{y}" class="chart-mark"><path d="{d}"/></svg>"#));
+                canvas.put(format_args!(r#"<svg x="{x}" y="{y}"><path d="{d}"/></svg>"#));
             }
         }
     }

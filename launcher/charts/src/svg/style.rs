@@ -20,7 +20,7 @@ impl Default for Size {
 pub enum Style {
     /// None: the drawing contains its colours, title, legend and caption.
     Standalone,
-    /// A page with `assets::STYLE`: its variables give the colours, and `html::figure` writes title, legend and caption.
+    /// A page with `assets::style`: its variables give the colours, and `html::figure` writes title, legend and caption.
     Inline,
 }
 

@@ -51,7 +51,7 @@ fn page() -> String {
             "<button class=\"theme-switch\" hidden>Theme</button>{figures}<pre id=\"result\">not run</pre>",
             "<script type=\"application/json\" id=\"wanted\">{{{wanted}}}</script><script nonce=\"a\">{script}</script><script nonce=\"a\">{check}</script>"
         ),
-        style = assets::STYLE,
+        style = assets::style(),
         figures = figures,
         wanted = wanted,
         script = assets::SCRIPT,

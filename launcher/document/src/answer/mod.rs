@@ -60,6 +60,16 @@ impl TagState {
             TagState::Plain => "",
         }
     }
+
+    /// The verdict in a word: `met`, `missed`, `undecided`; empty without a verdict.
+    pub fn word(self) -> &'static str {
+        match self {
+            TagState::Met => "met",
+            TagState::Missed => "missed",
+            TagState::Undecided => "undecided",
+            TagState::Plain => "",
+        }
+    }
 }
 
 impl From<Met> for TagState {

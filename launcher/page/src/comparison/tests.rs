@@ -34,7 +34,7 @@ fn a_page_says_what_is_wrong_before_the_figures_and_draws_each_difference() {
     assert!(at("gate: regression") < at("id=\"pair-b\"") && at("TPOT mean is worse: +20.0 %") < at("<figure"));
     // One figure for higher-is-better values, and one for lower-is-better values.
     assert_eq!(page.matches("<figure").count(), 2);
-    assert!(page.contains("TPOT p50, ms") && page.contains(r#"<strong class="verdict bad">✗ worse</strong>"#));
+    assert!(page.contains("TPOT p50, ms") && page.contains(r#"<strong class="bad">✗ worse</strong>"#));
     assert!(
         page.contains("Content-Security-Policy") && !page.contains(" src=") && !page.contains("http-equiv=\"refresh")
     );

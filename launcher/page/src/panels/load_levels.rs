@@ -1,11 +1,11 @@
-//! The load of each stage as a number, for curves over load.
+//! The load of each stage as a number, for curves by load.
 
 use charts::{Axis, Point};
 use document::{EstimateDocument, ReportDocument, StageDocument};
 use workload_profiles::workload::Load;
 
 use super::plot::loads;
-use crate::validity;
+use crate::text;
 
 /// A stage with figures, and its load.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ impl LoadLevels<'_> {
         estimate: fn(&StageDocument) -> Option<&EstimateDocument>,
     ) -> Vec<Point> {
         let point = |it: &Level<'_>| {
-            let range = estimate(it.stage).and_then(|it| Some((it.low?.max(0.0), it.high?)));
+            let range = estimate(it.stage).and_then(EstimateDocument::interval);
             Some(Point { x: it.load, y: value(it.stage)?, range, label: it.stage.name.clone(), ..Point::default() })
         };
         self.levels.iter().filter_map(point).collect()
@@ -64,7 +64,7 @@ impl LoadLevels<'_> {
 
     /// A load with its unit: `concurrency 8`, `20 requests/s`.
     pub(super) fn words(&self, level: &Level<'_>) -> String {
-        let number = crate::text::short(level.load);
+        let number = text::short(level.load);
         if self.noun.is_empty() { format!("concurrency {number}") } else { format!("{number}{}", self.noun) }
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn levels(document: &ReportDocument) -> Result<LoadLevels<'_>, String
         return Err("No stage has a request that succeeded within its window.".to_owned());
     }
     // Of a run that does not count, a page shows no chart, and `plot` all stages.
-    let is_drawn = |it: &&StageDocument| validity::counts(document, it) || !validity::any_counts(document);
+    let is_drawn = |it: &&StageDocument| document.counts(it) || !document.any_counts();
     let measured: Vec<&StageDocument> = succeeded.into_iter().filter(is_drawn).collect();
     let Some((measure, mut levels)) = measured_by(&measured) else {
         return Err("The load of the stages has no common measure: their requests took no time.".to_owned());
@@ -112,7 +112,7 @@ fn measured_by<'a>(stages: &[&'a StageDocument]) -> Option<(&'static Measure, Ve
     })
 }
 
-/// What the stages are called, in tables beside a curve over load.
+/// What the stages are called, in tables beside a curve by load.
 pub(crate) struct LoadNames {
     /// What they are: `Concurrency`.
     pub(crate) title: &'static str,
@@ -141,7 +141,7 @@ impl LoadNames {
                     "" => measure.label.to_owned(),
                     unit => format!("{} ({unit})", measure.label),
                 },
-                names: loads.iter().map(|it| crate::text::short(*it)).collect(),
+                names: loads.iter().map(|it| text::short(*it)).collect(),
                 around: if measure.noun.is_empty() { ("concurrency ", "") } else { ("", measure.noun) },
                 is_sweep: loads.len() > 1,
             },

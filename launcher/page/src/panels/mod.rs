@@ -4,6 +4,7 @@
 //! run can get data, if the reader can change that.
 
 mod bins;
+mod by_load;
 mod concurrency;
 mod cost;
 mod distributions;
@@ -11,12 +12,11 @@ mod gpu;
 mod interactivity;
 mod itl_heat;
 mod kv_cache;
-mod latencies_over_load;
+mod latencies_by_load;
 mod latencies_over_time;
 mod load_levels;
 mod offered_load;
 mod outcomes;
-mod over_load;
 mod panel;
 mod plot;
 mod prefix_hits;
@@ -51,7 +51,7 @@ const KINDS: [Kind; 15] = [
         id: "load",
         title: "Latency against load",
         question: "How does latency grow with the load, and from where on does more load only add waiting?",
-        content: latencies_over_load::content,
+        content: latencies_by_load::content,
     },
     Kind {
         id: "distributions",

@@ -9,7 +9,7 @@ use super::{head::Fact, tables};
 use crate::{
     panels::LoadNames,
     table::{Table, lines},
-    text, validity, verdict,
+    text,
 };
 
 /// Commands, and everything that identifies the run.
@@ -49,10 +49,9 @@ impl Again {
 
 /// `None` if every stage is decided.
 fn decide(document: &ReportDocument, loads: &LoadNames) -> Option<Decide> {
+    let verdicts = document.verdicts();
     let undecided = |it: &StageDocument| {
-        !it.profiled
-            && validity::counts(document, it)
-            && verdict::of_stage(document, &it.name) == Some(Met::Inconclusive)
+        !it.profiled && document.counts(it) && verdicts.get(it.name.as_str()) == Some(&Met::Inconclusive)
     };
     let stages: Vec<usize> =
         document.stages.iter().enumerate().filter(|(_, it)| undecided(it)).map(|it| it.0).collect();

@@ -1,29 +1,32 @@
-//! The small charts: over load, over time, and those that are folded.
+//! The small charts: by load, over time, and those that are folded.
 
 use ::charts::{Figure, Shape, Size};
 use document::ReportDocument;
 use serde::Serialize;
 
 use super::{fold::Fold, hero::Pick};
-use crate::{frame, panels::Panel, table::cut, validity};
+use crate::{frame, panels::Panel, table::cut};
 
 /// Charts in the order of their importance. Those that the lists lack are folded.
-const OVER_LOAD: [&str; 7] =
+const BY_LOAD: [&str; 7] =
     ["load-output", "load-speed", "load-throughput", "interactivity", "load-itl", "load-kv-cache", "cost"];
 const OVER_TIME: [&str; 4] = ["time-ttft", "time-latency", "concurrency", "tokens"];
-/// The panels over load; the others are over time.
-const PANELS_OVER_LOAD: [&str; 4] = ["interactivity", "load", "distributions", "cost"];
+/// The panels by load; the others are over time.
+const PANELS_BY_LOAD: [&str; 4] = ["interactivity", "load", "distributions", "cost"];
 
 const SMALL: Size = Size { width: 240.0, height: 110.0 };
 const WIDE: Size = Size { width: 300.0, height: 110.0 };
 const FOLDED: Size = Size { width: 300.0, height: 170.0 };
 
+/// Why an invalid run has no chart by load.
+const NOT_DRAWN: &str = "The measurement is not valid: its figures are not drawn.";
+
 /// The charts of a page.
 #[derive(Default, Serialize)]
 pub(super) struct Charts {
     /// Markup.
-    pub(super) over_load: Vec<String>,
-    pub(super) more_over_load: Vec<Fold>,
+    pub(super) by_load: Vec<String>,
+    pub(super) more_by_load: Vec<Fold>,
     /// Markup.
     pub(super) over_time: Vec<String>,
     pub(super) more_over_time: Vec<Fold>,
@@ -40,11 +43,11 @@ pub(super) struct Absent {
 impl Charts {
     pub(super) fn new(document: &ReportDocument, panels: Vec<Panel>, hero: &[Pick]) -> Charts {
         let mut charts = Charts::default();
-        let counts = validity::any_counts(document);
+        let counts = document.any_counts();
         let is_sweep = document.stages.len() > 1;
         let (mut loads, mut times) = (Vec::new(), Vec::new());
         if counts && !is_sweep {
-            charts.lacks("Charts over load", "the run has one load");
+            charts.lacks("Charts by load", "the run has one load");
         }
         for Panel { id, title, question, content } in panels {
             let figures = match content {
@@ -54,27 +57,27 @@ impl Charts {
                     continue;
                 }
             };
-            let over_load = PANELS_OVER_LOAD.contains(&id);
-            if over_load && !counts {
-                charts.lacks(title, validity::NOT_DRAWN);
+            let by_load = PANELS_BY_LOAD.contains(&id);
+            if by_load && !counts {
+                charts.lacks(title, NOT_DRAWN);
                 continue;
             }
             let mut folded = Vec::new();
             for figure in figures.into_iter().filter(|figure| hero.iter().all(|it| it.id != figure.id)) {
                 match &figure {
                     it if is_zero(it) => charts.lacks(&it.title, "0 throughout"),
-                    _ if over_load && !is_sweep && id != "distributions" && id != "cost" => {}
-                    it if counts && OVER_LOAD.contains(&it.id.as_str()) => loads.push(placed(&OVER_LOAD, it, SMALL)),
+                    _ if by_load && !is_sweep && id != "distributions" && id != "cost" => {}
+                    it if counts && BY_LOAD.contains(&it.id.as_str()) => loads.push(placed(&BY_LOAD, it, SMALL)),
                     it if counts && OVER_TIME.contains(&it.id.as_str()) => times.push(placed(&OVER_TIME, it, WIDE)),
                     it => folded.push(frame::figure(it, FOLDED)),
                 }
             }
             if !folded.is_empty() {
                 let fold = Fold { id, title: title.to_owned(), question, figures: folded, ..Fold::default() };
-                if over_load { &mut charts.more_over_load } else { &mut charts.more_over_time }.push(fold);
+                if by_load { &mut charts.more_by_load } else { &mut charts.more_over_time }.push(fold);
             }
         }
-        charts.over_load = in_order(loads);
+        charts.by_load = in_order(loads);
         charts.over_time = in_order(times);
         charts
     }

@@ -1,18 +1,19 @@
-//! The matrix of stages and limits. Without limits, it shows the figures that users usually limit.
+//! The matrix of stages and objectives. Without objectives, it shows the figures that objectives usually bound.
 
 use crds::{Met, benchmark_run::Stat};
 use document::{
-    ObjectiveDocument, ReportDocument, StageDocument,
+    EstimateDocument, ObjectiveDocument, ReportDocument, StageDocument,
     answer::{TagState, best_stage},
 };
 use figures::{Figure, Unit};
 use serde::Serialize;
 
+use super::scale::Scale;
 use crate::{
     panels::LoadNames,
     table::cut,
     text::{self, NOTHING},
-    validity, verdict,
+    verdict,
 };
 
 /// Maximum number of rows: a run with more stages shows the first ones.
@@ -25,21 +26,21 @@ pub(super) struct Matrix {
     head: String,
     columns: Vec<Column>,
     rows: Vec<Row>,
-    has_limits: bool,
+    has_objectives: bool,
     left_out: usize,
 }
 
 #[derive(Serialize)]
 struct Column {
     name: String,
-    /// The limit, or the unit without one.
+    /// The limit of the objective; without objectives the unit.
     limit: String,
 }
 
 #[derive(Serialize)]
 struct Row {
     name: String,
-    /// Whether it is the highest load that meets all limits.
+    /// Whether it is the highest load that meets all objectives.
     is_best: bool,
     cells: Vec<Cell>,
 }
@@ -55,11 +56,15 @@ struct Cell {
 
 impl Matrix {
     pub(super) fn new(document: &ReportDocument, loads: &LoadNames) -> Matrix {
-        if document.objectives.is_empty() { without_limits(document, loads) } else { with_limits(document, loads) }
+        if document.objectives.is_empty() {
+            without_objectives(document, loads)
+        } else {
+            with_objectives(document, loads)
+        }
     }
 }
 
-fn with_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
+fn with_objectives(document: &ReportDocument, loads: &LoadNames) -> Matrix {
     let best = best(document);
     let cells =
         |stage: &StageDocument| document.objectives.iter().map(|it| cell(document, stage, it)).collect::<Vec<Cell>>();
@@ -75,26 +80,25 @@ fn with_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
         rows.push(Row { name: "all".to_owned(), is_best: false, cells: of_run });
     }
     Matrix {
-        title: format!("Limits by {}", loads.title.to_lowercase()),
+        title: format!("Objectives by {}", loads.title.to_lowercase()),
         head: loads.head.clone(),
         columns: document.objectives.iter().map(column).collect(),
         rows,
-        has_limits: true,
+        has_objectives: true,
         left_out: document.stages.len().saturating_sub(MAX_ROWS),
     }
 }
 
 /// The stage with the highest load that meets all objectives, as the answer names it.
 pub(super) fn best(document: &ReportDocument) -> Option<usize> {
-    best_stage(document).filter(|it| document.stages.get(*it).is_some_and(|it| validity::counts(document, it)))
+    best_stage(document).filter(|it| document.stages.get(*it).is_some_and(|it| document.counts(it)))
 }
 
 fn column(objective: &ObjectiveDocument) -> Column {
-    let figure = Figure::from_metric(objective.metric);
-    let name = objective.stat.map_or_else(|| text::heading(figure), |it| text::heading_of(figure, it));
     let sign = if objective.bound == "max" { "≤" } else { "≥" };
-    let (limit, scale) = (objective.deciding_limit(), Scale::new(&objective.unit, objective.limit));
-    Column { name, limit: format!("{sign}\u{a0}{}\u{a0}{}", scale.plain(limit), scale.unit) }
+    let scale = Scale::new(&objective.unit, objective.limit);
+    let limit = scale.plain(objective.deciding_limit());
+    Column { name: text::capitalized(&objective.figure()), limit: format!("{sign}\u{a0}{limit}\u{a0}{}", scale.unit) }
 }
 
 fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveDocument) -> Cell {
@@ -102,16 +106,16 @@ fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveD
         return Cell::default();
     };
     let scale = Scale::new(&objective.unit, objective.limit);
-    let value = text::optional(found.observed, |it| text::three(it * scale.per));
+    let value = text::optional(found.observed, |it| scale.measured(it));
     let small = match (found.low.zip(found.high), found.values) {
-        (Some((low, high)), _) => text::interval(low.max(0.0) * scale.per, high * scale.per),
+        (Some((low, high)), _) => scale.interval((low.max(0.0), high)),
         (None, _) if found.met == Met::Inconclusive && !found.reason.is_empty() => {
             cut(found.reason.trim_end_matches(" values"))
         }
         (None, Some(values)) => format!("of {}", text::count(values)),
         (None, None) => String::new(),
     };
-    if !validity::counts(document, stage) {
+    if !document.counts(stage) {
         return Cell { value: format!("({value})"), small, ..Cell::default() };
     }
     judged(found.met, value, small)
@@ -119,7 +123,7 @@ fn cell(document: &ReportDocument, stage: &StageDocument, objective: &ObjectiveD
 
 fn judged(met: Met, value: String, small: String) -> Cell {
     let state = TagState::from(met);
-    Cell { sign: state.sign(), word: verdict::word(met), tone: verdict::tone(state), value, small }
+    Cell { sign: state.sign(), word: state.word(), tone: verdict::tone(state), value, small }
 }
 
 /// The result on the whole run, in a report without results of stages.
@@ -128,34 +132,12 @@ fn cell_of_run(objective: &ObjectiveDocument) -> Cell {
         return Cell::default();
     }
     let scale = Scale::new(&objective.unit, objective.limit);
-    let value = text::optional(objective.observed, |it| text::three(it * scale.per));
+    let value = text::optional(objective.observed, |it| scale.measured(it));
     let small = objective.values.map_or_else(String::new, |it| format!("of {}", text::count(it)));
     judged(objective.met, value, small)
 }
 
-/// The unit of a column, and the factor from the unit of the objective.
-struct Scale {
-    per: f64,
-    unit: &'static str,
-}
-
-impl Scale {
-    fn new(unit: &str, limit: f64) -> Scale {
-        match unit {
-            "ms" if limit >= 1_000.0 => Scale { per: 1e-3, unit: "s" },
-            "ms" => Scale { per: 1.0, unit: "ms" },
-            "share" => Scale { per: 100.0, unit: "%" },
-            _ => Scale { per: 1.0, unit: "/s" },
-        }
-    }
-
-    /// A limit as a user writes it: `80`.
-    fn plain(&self, value: f64) -> String {
-        text::number(value * self.per)
-    }
-}
-
-/// The figures of a matrix without limits.
+/// The figures of a matrix without objectives.
 const FREE: [(Figure, Option<Stat>); 4] = [
     (Figure::Ttft, Some(Stat::P90)),
     (Figure::Tpot, Some(Stat::P90)),
@@ -163,7 +145,7 @@ const FREE: [(Figure, Option<Stat>); 4] = [
     (Figure::ErrorRatio, None),
 ];
 
-fn without_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
+fn without_objectives(document: &ReportDocument, loads: &LoadNames) -> Matrix {
     let scales = FREE.map(|(figure, stat)| {
         let most = document.stages.iter().filter_map(|it| value(it, figure, stat)).fold(0.0, f64::max);
         Scale::new(if figure.row().unit == Unit::Share { "share" } else { "ms" }, most)
@@ -178,7 +160,7 @@ fn without_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
         cells: FREE
             .iter()
             .zip(&scales)
-            .map(|((figure, stat), scale)| free(document, stage, *figure, *stat, scale))
+            .map(|((figure, stat), scale)| free(document, stage, *figure, *stat, *scale))
             .collect(),
     });
     Matrix {
@@ -186,7 +168,7 @@ fn without_limits(document: &ReportDocument, loads: &LoadNames) -> Matrix {
         head: loads.head.clone(),
         columns: columns.collect(),
         rows: rows.collect(),
-        has_limits: false,
+        has_objectives: false,
         left_out: document.stages.len().saturating_sub(MAX_ROWS),
     }
 }
@@ -198,21 +180,17 @@ fn value(stage: &StageDocument, figure: Figure, stat: Option<Stat>) -> Option<f6
     }
 }
 
-fn free(document: &ReportDocument, stage: &StageDocument, figure: Figure, stat: Option<Stat>, scale: &Scale) -> Cell {
+fn free(document: &ReportDocument, stage: &StageDocument, figure: Figure, stat: Option<Stat>, scale: Scale) -> Cell {
     let Some(found) = value(stage, figure, stat) else {
         return Cell { value: NOTHING.to_owned(), ..Cell::default() };
     };
-    let estimate = match stat {
-        Some(stat) => stage.uncertainty.latencies(figure).and_then(|it| it.get(stat)),
-        None => None,
-    };
-    let interval = estimate.and_then(|it| Some((it.low?, it.high?)));
-    let small = match (interval, stat) {
-        (Some((low, high)), _) => text::interval(low.max(0.0) * scale.per, high * scale.per),
+    let estimate = stat.and_then(|it| stage.uncertainty.latencies(figure)?.get(it));
+    let small = match (estimate.and_then(EstimateDocument::interval), stat) {
+        (Some(interval), _) => scale.interval(interval),
         (None, None) => format!("of {}", text::count(stage.figures.decided())),
         (None, Some(_)) => String::new(),
     };
-    let value = text::three(found * scale.per);
-    let value = if validity::counts(document, stage) { value } else { format!("({value})") };
+    let value = scale.measured(found);
+    let value = if document.counts(stage) { value } else { format!("({value})") };
     Cell { value, small, ..Cell::default() }
 }

@@ -1,6 +1,6 @@
 //! `report.html`: the page of one run.
 //!
-//! The answer comes first: a sentence, the verdicts, one chart and the matrix of stages and limits. Then come figures, small charts, how far to trust
+//! The answer comes first: a sentence, the verdicts, one chart and the matrix of stages and objectives. Then come figures, small charts, how far to trust
 //! them, what has no data, and how to run it again. What few readers look for is folded.
 //!
 //! The page is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: it contains its styles
@@ -14,6 +14,7 @@ mod head;
 mod hero;
 mod matrix;
 mod places;
+mod scale;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -68,7 +69,11 @@ pub fn render(document: &ReportDocument) -> Result<String, PageError> {
     let hero = hero::picks(document, &loads, &panels);
     let mut places = Places::default();
     Section::of(document, Renderer::Page).for_each(|it| places.add(it, document));
-    let charts = Charts::new(document, panels, &hero);
+    let mut charts = Charts::new(document, panels, &hero);
+    // Without a section for them, folded charts stand below the figures.
+    if charts.by_load.is_empty() {
+        places.more_figures.append(&mut charts.more_by_load);
+    }
     let view = View {
         nav: links(&places, &charts),
         head: head::Head::new(document),
@@ -93,7 +98,7 @@ fn links(places: &Places, charts: &Charts) -> Vec<Link> {
         Some(link("answer", "Answer")),
         some(!places.tests.is_empty(), "tests", "Tests"),
         some(!places.figures.is_empty() || !places.more_figures.is_empty(), "figures", "Figures"),
-        some(!charts.over_load.is_empty(), "load", "Over load"),
+        some(!charts.by_load.is_empty(), "load", "By load"),
         some(!charts.over_time.is_empty() || !charts.more_over_time.is_empty(), "time", "Over time"),
         Some(link("trust", "Can I trust it?")),
         (!charts.absent.is_empty()).then_some(absent),

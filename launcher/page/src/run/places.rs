@@ -23,7 +23,11 @@ impl Places {
     pub(super) fn add(&mut self, section: Section, document: &ReportDocument) {
         match section {
             Section::Objectives => {
-                self.more_figures.extend(Fold::of_tables("limits", "Limits in full", tables::objectives(document)));
+                self.more_figures.extend(Fold::of_tables(
+                    "objectives",
+                    "Objectives in full",
+                    tables::objectives(document),
+                ));
             }
             Section::LoadGen => self.tests.extend(tables::loadgen(document)),
             Section::Accuracy => self.tests.extend(tables::accuracy(document)),

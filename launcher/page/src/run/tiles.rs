@@ -1,4 +1,4 @@
-//! The few figures below the answer: of the highest load that meets all limits, otherwise of the load with the most output.
+//! The few figures below the answer: of the highest load that meets all objectives, otherwise of the load with the most output.
 
 use crds::{benchmark_run::Stat, wording::percent};
 use document::{EstimateDocument, ReportDocument, StageDocument};
@@ -10,7 +10,6 @@ use crate::{
     panels::LoadNames,
     table::cut,
     text::{self, NOTHING},
-    validity,
 };
 
 /// A figure.
@@ -29,7 +28,7 @@ pub(super) fn tiles(document: &ReportDocument, loads: &LoadNames) -> Vec<Tile> {
     let stage = &document.stages[shown];
     let is_one = document.stages.len() == 1;
     let place = if is_one { String::new() } else { format!(" at {}", loads.words(shown)) };
-    let brackets = |tile: Tile| match validity::counts(document, stage) {
+    let brackets = |tile: Tile| match document.counts(stage) {
         true => tile,
         false => Tile { value: format!("({})", tile.value), ..tile },
     };
@@ -47,7 +46,7 @@ pub(super) fn tiles(document: &ReportDocument, loads: &LoadNames) -> Vec<Tile> {
 /// The stage with the most output tokens per second. Invalid stages compete only if no stage is valid.
 fn most_output(document: &ReportDocument) -> Option<usize> {
     let of = |wanted: bool| {
-        let stages = document.stages.iter().enumerate().filter(|(_, it)| validity::counts(document, it) == wanted);
+        let stages = document.stages.iter().enumerate().filter(|(_, it)| document.counts(it) == wanted);
         let output = |it: &StageDocument| it.figures.number(Figure::OutputTokensPerSecond).unwrap_or(0.0);
         stages.max_by(|one, other| output(one.1).total_cmp(&output(other.1))).map(|it| it.0)
     };
@@ -61,8 +60,8 @@ fn latency(stage: &StageDocument, place: &str) -> Tile {
     };
     let estimate = stage.uncertainty.latencies(Figure::Ttft).and_then(|it| it.get(Stat::P90));
     let answers = text::plural(values.count, "answer");
-    let detail = match interval(estimate, text::durations) {
-        Some(interval) => format!("{interval}; {answers}"),
+    let detail = match estimate.and_then(EstimateDocument::interval) {
+        Some((low, high)) => format!("{}; {answers}", text::durations(low, high)),
         None => answers,
     };
     Tile { name, value: text::percentile(text::duration(values.p90), 900, values.count), detail }
@@ -82,8 +81,9 @@ fn requests(stage: &StageDocument, place: &str) -> Tile {
     let value = stage.figures.number(Figure::RequestsPerSecond);
     let asked = stage.asked_requests_per_second.map(|it| format!("asked {}", text::three(it)));
     let sent = stage.achieved_requests_per_second.map(|it| format!("sent {}", text::three(it)));
-    let estimate = interval(stage.uncertainty.estimate(Figure::RequestsPerSecond), text::interval);
-    let detail: Vec<String> = [estimate, asked, sent].into_iter().flatten().collect();
+    let estimate = stage.uncertainty.estimate(Figure::RequestsPerSecond);
+    let interval = estimate.and_then(EstimateDocument::interval).map(|(low, high)| text::interval(low, high));
+    let detail: Vec<String> = [interval, asked, sent].into_iter().flatten().collect();
     Tile {
         name: format!("Requests{place}"),
         value: text::optional(value, |it| format!("{}/s", text::three(it))),
@@ -117,10 +117,4 @@ fn errors(document: &ReportDocument) -> Tile {
         value: text::optional(figures.number(Figure::ErrorRatio), percent),
         detail: cut(&detail),
     }
-}
-
-/// The interval of a figure; `None` without one.
-fn interval(estimate: Option<&EstimateDocument>, show: fn(f64, f64) -> String) -> Option<String> {
-    let estimate = estimate?;
-    Some(show(estimate.low?.max(0.0), estimate.high?))
 }

@@ -5,10 +5,7 @@ use document::{ReportDocument, StageDocument};
 use serde::Serialize;
 
 use super::{fold::Fold, tables};
-use crate::{
-    table::{cut, lines},
-    text, validity,
-};
+use crate::{table::lines, text};
 
 /// Maximum number of caveats before the fold.
 const MOST_CAVEATS: usize = 5;
@@ -48,7 +45,7 @@ impl Trust {
             Some(Fold {
                 id: "cache",
                 title: "Prompts and the server's cache".to_owned(),
-                lines: exposure(document),
+                lines: lines(report::contamination(&document.contamination)),
                 ..Fold::default()
             }),
             (!document.notices.is_empty()).then(|| Fold {
@@ -112,15 +109,12 @@ fn check(
 
 /// Caveats: on stages, the launcher, the server's metrics, and the cache.
 fn caveats(document: &ReportDocument) -> Vec<String> {
-    let stages = document.stages.iter().filter(|it| !validity::counts(document, it)).flat_map(of_stage);
+    let stages = document.stages.iter().filter(|it| !document.counts(it)).flat_map(of_stage);
     let own = document.self_judgement.remarks.iter().cloned();
     let server = document.server_metrics.iter().flat_map(|it| it.remarks.iter().cloned());
-    let cache = match document.contamination.exposure.as_str() {
-        "seen" => Some("The server had prompts of this load in its cache"),
-        "possible" => Some("The server could have had these prompts in its cache before the run"),
-        _ => None,
-    };
-    let cache = cache.map(|it| format!("{it}: {}.", document.contamination.why.trim_end_matches('.')));
+    let found = &document.contamination;
+    let cache = matches!(found.exposure.as_str(), "seen" | "possible")
+        .then(|| format!("{}: {}.", report::exposure(found), found.why.trim_end_matches('.')));
     lines(stages.chain(own).chain(cache).chain(server).map(|it| text::capitalized(&it)))
 }
 
@@ -131,37 +125,4 @@ fn of_stage(stage: &StageDocument) -> impl Iterator<Item = String> {
 /// The text up to its first full stop.
 fn first_sentence(text: &str) -> &str {
     text.split_once(". ").map_or(text, |(first, _)| &text[..=first.len()])
-}
-
-/// Whether the server could have had the prompts in its cache.
-fn exposure(document: &ReportDocument) -> Vec<String> {
-    let it = &document.contamination;
-    let answer = match it.exposure.as_str() {
-        "unlikely" => "The server can hardly have had these prompts in its cache",
-        "withinRun" => {
-            "The server had no prompt of this run in its cache before, and may reuse those of the run itself"
-        }
-        "possible" => "The server could have had these prompts in its cache before the run",
-        "seen" => "The server had prompts of this load in its cache",
-        other => other,
-    };
-    let cached = match it.cached_share {
-        Some(share) => format!(
-            "By the usage of the answers {} of the prompt tokens came from the prefix cache, in {} requests.",
-            percent(share),
-            text::count(it.requests_with_cached_tokens.unwrap_or_default())
-        ),
-        None => "No answer reports cached tokens; that does not mean that there were none.".to_owned(),
-    };
-    let warm_up = it.warm_up.as_ref().map(|it| {
-        let prompts = match it.prompts.as_deref() {
-            Some("other") => "their prompts are none of the measured ones",
-            Some("sharedPrefixes") => "their prompts begin with prefixes of measured ones",
-            Some("same") => "some of their prompts are measured ones too",
-            _ => "whether their prompts are measured ones too is not known",
-        };
-        format!("{} requests of the warm-up are in no figure; {prompts}.", text::count(it.requests))
-    });
-    let why = format!("{answer}: {}.", it.why.trim_end_matches('.'));
-    lines([Some(cut(&why)), Some(cached), warm_up].into_iter().flatten())
 }

@@ -134,11 +134,12 @@ fn entries(page: &Path) -> HashMap<String, Entry> {
 }
 
 fn write(rows: &[Entry], notes: &[String], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let policy = crate::policy(STYLE, SCRIPT);
+    let style = format!("{}{STYLE}", charts::palette::style());
+    let policy = crate::policy(&style, SCRIPT);
     let notes: String = notes.iter().map(|it| format!("<p>{it}</p>\n")).collect();
     let (head, tail) = FRAME.split_once("%rows%").unwrap_or((FRAME, ""));
     let head = head.replace("%policy%", &policy).replace("%notes%", &notes).replace("%release%", TOOL_VERSION);
-    to.write_all(head.replace("%style%", STYLE).as_bytes())?;
+    to.write_all(head.replace("%style%", &style).as_bytes())?;
     writeln!(to, "{BEGIN}\n[")?;
     for (index, row) in rows.iter().enumerate() {
         let comma = if index + 1 < rows.len() { "," } else { "" };

@@ -34,7 +34,7 @@ const BRACKETS: &str = "(values in brackets are not valid)";
 
 fn distributions(document: &ReportDocument, paint: Paint) -> String {
     let mut table = new_table(&["", "mean", "p50", "p90", "p99", "max", "count"]);
-    let is_valid = document.stages.iter().all(|it| stages::is_valid(document, it));
+    let is_valid = document.stages.iter().all(|it| document.counts(it));
     for row in latencies(document) {
         let is_decisive = matches!(row.figure, Figure::Ttft | Figure::Itl);
         add_row(&mut table, row.name, distribution(row.figures, millis, is_decisive, is_valid));

@@ -45,12 +45,8 @@ pub(super) fn style(met: Met) -> Style {
 }
 
 fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
-    let word = match row.met {
-        Met::True => "met",
-        Met::False => "missed",
-        Met::Inconclusive => "undecided",
-    };
-    let mark = Cell::styled(format!("{} {word}", TagState::from(row.met).sign()), style(row.met));
+    let state = TagState::from(row.met);
+    let mark = Cell::styled(format!("{} {}", state.sign(), state.word()), style(row.met));
     let stage = match row.stage.as_deref() {
         Some("*") => " in every stage".to_owned(),
         Some(stage) => format!(" in stage {stage}"),

@@ -109,10 +109,7 @@ fn sure_row(
     steady: Option<String>,
     kind: Kind,
 ) -> Vec<String> {
-    let interval = match (estimate.low, estimate.high) {
-        (Some(low), Some(high)) => (kind.ends)(low.max(0.0), high),
-        _ => "too few".to_owned(),
-    };
+    let interval = estimate.interval().map_or_else(|| "too few".to_owned(), |(low, high)| (kind.ends)(low, high));
     vec![
         name,
         stage.name.clone(),
@@ -128,8 +125,8 @@ fn with_interval(estimate: &EstimateDocument, kind: Kind) -> String {
         return format!("none: {state}");
     }
     let value = text::optional(estimate.value, kind.one);
-    match (estimate.low, estimate.high) {
-        (Some(low), Some(high)) => format!("{value} ({})", (kind.ends)(low.max(0.0), high)),
-        _ => value,
+    match estimate.interval() {
+        Some((low, high)) => format!("{value} ({})", (kind.ends)(low, high)),
+        None => value,
     }
 }

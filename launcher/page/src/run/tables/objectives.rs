@@ -1,14 +1,14 @@
 //! Objectives and whether they are met.
 
 use crds::{Met, wording::percent};
-use document::{ObjectiveDocument, ReportDocument, Section};
+use document::{ObjectiveDocument, ReportDocument, Section, answer::TagState};
 
 use crate::{table::Table, text};
 
 pub(crate) fn objectives(document: &ReportDocument) -> Option<Table> {
     let count = |met| document.objectives.iter().filter(|it| it.met == met).count();
     let caption =
-        format!("{} met, {} missed, {} inconclusive.", count(Met::True), count(Met::False), count(Met::Inconclusive));
+        format!("{} met, {} missed, {} undecided.", count(Met::True), count(Met::False), count(Met::Inconclusive));
     let table = Table::of(Section::Objectives, caption)
         .texts(["Objective", "Result", "Figure"])
         .numbers(["Observed", "Limit"])
@@ -17,11 +17,6 @@ pub(crate) fn objectives(document: &ReportDocument) -> Option<Table> {
 }
 
 fn row(it: &ObjectiveDocument) -> Vec<String> {
-    let result = match it.met {
-        Met::True => "met",
-        Met::False => "missed",
-        Met::Inconclusive => "inconclusive",
-    };
     let show = |value| figure(value, &it.unit);
     let stat = it.stat.map(|it| format!("{} of ", it.name())).unwrap_or_default();
     let place = match it.stage.as_deref() {
@@ -40,7 +35,7 @@ fn row(it: &ObjectiveDocument) -> Vec<String> {
     }
     vec![
         it.name.clone(),
-        result.to_owned(),
+        TagState::from(it.met).word().to_owned(),
         format!("{stat}{}{place}", it.metric.name()),
         observed,
         limit,

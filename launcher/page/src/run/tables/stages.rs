@@ -2,15 +2,15 @@
 
 use crds::{benchmark_run::Stat, wording::percent};
 use document::{EstimateDocument, ReportDocument, StageDocument};
-use figures::Figure;
+use figures::{Figure, text::LARGEST};
+use report::profiling::stage_name;
 use workload_profiles::workload::Load;
 
 use crate::{
     panels::LoadNames,
-    run::matrix,
+    run::{matrix, scale::Scale},
     table::{Cell, Table},
     text::{self, NOTHING},
-    validity,
 };
 
 /// Statistics of a latency with columns of their own.
@@ -54,7 +54,7 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
         row.extend(shown.iter().flat_map(|((figure, stats), scale)| {
             stats.iter().map(move |stat| quantile(stage, *figure, *stat, *scale))
         }));
-        if !validity::counts(document, stage) {
+        if !document.counts(stage) {
             row.iter_mut().skip(texts).for_each(in_brackets);
         }
         row.push(steady_cell(stage).into());
@@ -63,18 +63,11 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     table.texts(["Steady?"]).rows(rows).marked(matrix::best(document)).section().filled()
 }
 
-/// The unit of a figure's columns.
-#[derive(Clone, Copy)]
-struct Scale {
-    per_milli: f64,
-    unit: &'static str,
-}
-
-/// `None` if no stage has the figure.
+/// The unit of the columns of a latency. Its quantiles are usually longer than the median. `None` if no stage has the latency.
 fn scale(document: &ReportDocument, figure: Figure) -> Option<Scale> {
-    let values = document.stages.iter().filter_map(|it| it.figures.statistics(figure));
-    let most = values.map(|it| it.p50).reduce(f64::max)?;
-    Some(if most >= 500.0 { Scale { per_milli: 1e-3, unit: "s" } } else { Scale { per_milli: 1.0, unit: "ms" } })
+    let medians = document.stages.iter().filter_map(|it| it.figures.statistics(figure));
+    let longest = medians.map(|it| it.p50).reduce(f64::max)?;
+    Some(Scale::new("ms", 2.0 * longest))
 }
 
 /// The load of a stage. Below it stands the name of the stage.
@@ -94,18 +87,18 @@ fn in_brackets(cell: &mut Cell) {
 
 fn failed(stage: &StageDocument) -> Cell {
     let estimate = stage.uncertainty.error_ratio.as_ref();
-    with_interval(stage.figures.number(Figure::ErrorRatio), estimate, 100.0)
+    with_interval(stage.figures.number(Figure::ErrorRatio), estimate, Scale::new("share", 0.0))
 }
 
 fn rate(stage: &StageDocument, figure: Figure) -> Cell {
-    with_interval(stage.figures.number(figure), stage.uncertainty.estimate(figure), 1.0)
+    let estimate = stage.uncertainty.estimate(figure);
+    with_interval(stage.figures.number(figure), estimate, Scale::new("perSecond", 0.0))
 }
 
-fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, factor: f64) -> Cell {
-    let ends = estimate.and_then(|it| Some((it.low?.max(0.0) * factor, it.high? * factor)));
+fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, scale: Scale) -> Cell {
     Cell {
-        text: text::optional(value, |it| text::three(it * factor)),
-        small: ends.map_or_else(String::new, |(low, high)| text::interval(low, high)),
+        text: text::optional(value, |it| scale.measured(it)),
+        small: estimate.and_then(EstimateDocument::interval).map_or_else(String::new, |it| scale.interval(it)),
         ..Cell::default()
     }
 }
@@ -113,14 +106,9 @@ fn with_interval(value: Option<f64>, estimate: Option<&EstimateDocument>, factor
 fn quantile(stage: &StageDocument, figure: Figure, stat: Stat, scale: Scale) -> Cell {
     let values = stage.figures.statistics(figure);
     let estimate = stage.uncertainty.latencies(figure).and_then(|it| it.get(stat));
-    let mut cell = with_interval(values.map(|it| it.get(stat)), estimate, scale.per_milli);
-    let permille = match stat {
-        Stat::P90 => 900,
-        Stat::P99 => 990,
-        _ => 500,
-    };
-    if let Some(values) = values {
-        cell.text = text::percentile(cell.text, permille, values.count);
+    let mut cell = with_interval(values.map(|it| it.get(stat)), estimate, scale);
+    if values.zip(stat.fewest_values()).is_some_and(|(values, fewest)| values.count < fewest) {
+        cell.text.push_str(LARGEST);
     }
     cell
 }
@@ -133,15 +121,6 @@ fn steady_cell(stage: &StageDocument) -> String {
         (Some(why), ..) => format!("not run: {why}"),
         (None, Some(state), _) => state,
         (None, None, absent) => absent.clone().unwrap_or_default(),
-    }
-}
-
-/// The name of a stage, with a mark if a profiler affects its figures.
-fn name(stage: &StageDocument) -> String {
-    match (stage.profiled, stage.invalid.is_empty()) {
-        (true, _) => format!("{} (profiled)", stage.name),
-        (false, false) => format!("{} (not valid)", stage.name),
-        (false, true) => stage.name.clone(),
     }
 }
 
@@ -199,7 +178,7 @@ pub(crate) fn rates(document: &ReportDocument) -> Table {
         let number = |of| text::optional(it.number(of), text::number);
         let mean = |of| text::optional(it.statistics(of).map(|it| it.mean), text::number);
         vec![
-            name(stage),
+            stage_name(stage),
             stage.clock.clone(),
             text::time(it.duration_ms),
             text::optional(stage.asked_requests_per_second, text::number),

@@ -68,11 +68,11 @@ fn one_load_has_tiles_with_intervals_and_charts_over_time() {
         hero.contains("id=\"time-ttft\"") && hero.contains("id=\"time-latency\"") && !hero.contains("id=\"load-"),
         "{hero}"
     );
-    check(&full(), &["Charts over load\n", "the run has one load"]);
+    check(&full(), &["Charts by load\n", "the run has one load"]);
 }
 
 #[test]
-fn a_sweep_has_charts_over_load_and_a_row_of_figures_for_each_load() {
+fn a_sweep_has_charts_by_load_and_a_row_of_figures_for_each_load() {
     let document = sweep(&[level(5.0), level(20.0)]);
     let page = render(&read(&document)).unwrap();
     let hero = page.split_once("class=\"hero\"").and_then(|(_, rest)| rest.split_once("class=\"matrix\"")).unwrap().0;
@@ -103,7 +103,7 @@ fn the_answer_comes_first_with_a_sign_for_each_verdict() {
     for tag in answer.tags {
         assert!(text.contains(&format!("{} {}", tag.state.sign(), tag.text)), "{text}");
     }
-    assert!(sentence < text.find("Limits by").unwrap());
+    assert!(sentence < text.find("Objectives by").unwrap());
 }
 
 #[test]
@@ -142,9 +142,9 @@ fn a_run_that_is_not_valid_draws_no_latency() {
 }
 
 #[test]
-fn without_limits_the_matrix_has_no_verdict_and_says_how_to_set_some() {
+fn without_objectives_the_matrix_has_no_verdict_and_says_how_to_set_some() {
     let matrix = section(&sweep(&[level(5.0), level(20.0)]), "heading-matrix");
-    assert!(matrix.contains("No limits were set.") && matrix.contains("spec.slo"), "{matrix}");
+    assert!(matrix.contains("No objectives were set.") && matrix.contains("spec.slo"), "{matrix}");
     for class in ["good", "bad", "doubt"] {
         assert!(!matrix.contains(&format!("class=\"{class}\"")), "{matrix}");
     }
@@ -169,7 +169,7 @@ fn a_matrix_has_the_verdict_of_each_stage_with_a_sign_and_a_word() {
 }
 
 #[test]
-fn limits_stand_in_full_with_what_was_observed() {
+fn objectives_stand_in_full_with_what_was_observed() {
     let mut document = older();
     document["outcome"] = "SLOViolated".into();
     document["objectives"] = json!([
@@ -180,7 +180,7 @@ fn limits_stand_in_full_with_what_was_observed() {
     check(
         &document,
         &[
-            "1 met, 1 missed, 0 inconclusive.",
+            "1 met, 1 missed, 0 undecided.",
             "fast\nmissed\np99 of ttft, in every stage\n59 ms (r10)\nmax 50 ms\nabove the limit\n",
             "few\nmet\nerrorRatio\n0 %\nmax 1 %\n",
         ],

@@ -1,76 +1,50 @@
 //! Quantiles of latency over the load of the stages, with their intervals, the objectives and the knee.
 
+use std::collections::HashMap;
+
 use charts::{Figure, Mark, MarkAt, Point, Series, Shape, Tone};
 use crds::{
     Met,
     benchmark_run::{EVERY_STAGE, Metric, Stat},
 };
-use document::{
-    EstimateDocument, FiguresDocument, LatenciesDocument, ObjectiveDocument, ReportDocument, Statistics,
-    UncertaintyDocument, answer::TagState,
-};
+use document::{EstimateDocument, ObjectiveDocument, ReportDocument, StageObjectiveDocument, answer::TagState};
+use figures as catalogue;
 
 use super::{
-    Content,
+    Content, by_load,
     load_levels::{Level, LoadLevels, levels},
-    over_load,
     plot::{self, figure, mark, quantity, series},
 };
-use crate::{table::cut, text, verdict};
+use crate::{table::cut, text};
 
 struct Latency {
     id: &'static str,
     name: &'static str,
     metric: Metric,
-    values: fn(&FiguresDocument) -> Option<&Statistics>,
-    intervals: fn(&UncertaintyDocument) -> Option<&LatenciesDocument>,
+}
+
+impl Latency {
+    fn figure(&self) -> catalogue::Figure {
+        catalogue::Figure::from_metric(self.metric)
+    }
 }
 
 const LATENCIES: [Latency; 3] = [
-    Latency {
-        id: "load-ttft",
-        name: "TTFT",
-        metric: Metric::Ttft,
-        values: |it| it.ttft_ms.as_ref(),
-        intervals: |it| it.ttft_ms.as_ref(),
-    },
-    Latency {
-        id: "load-tpot",
-        name: "TPOT",
-        metric: Metric::Tpot,
-        values: |it| it.tpot_ms.as_ref(),
-        intervals: |it| it.tpot_ms.as_ref(),
-    },
-    Latency {
-        id: "load-latency",
-        name: "Latency",
-        metric: Metric::Latency,
-        values: |it| it.latency_ms.as_ref(),
-        intervals: |it| it.latency_ms.as_ref(),
-    },
+    Latency { id: "load-ttft", name: "TTFT", metric: Metric::Ttft },
+    Latency { id: "load-tpot", name: "TPOT", metric: Metric::Tpot },
+    Latency { id: "load-latency", name: "Latency", metric: Metric::Latency },
 ];
 
-struct Quantile {
-    stat: Stat,
-    tone: Tone,
-    value: fn(&Statistics) -> f64,
-    interval: fn(&LatenciesDocument) -> Option<&EstimateDocument>,
-    /// With fewer values, the quantile is the largest value.
-    fewest: u64,
-}
-
-const QUANTILES: [Quantile; 3] = [
-    Quantile { stat: Stat::P50, tone: Tone::Median, value: |it| it.p50, interval: |it| it.p50.as_ref(), fewest: 2 },
-    Quantile { stat: Stat::P90, tone: Tone::High, value: |it| it.p90, interval: |it| it.p90.as_ref(), fewest: 10 },
-    Quantile { stat: Stat::P99, tone: Tone::Highest, value: |it| it.p99, interval: |it| it.p99.as_ref(), fewest: 100 },
-];
+/// The quantiles of a latency.
+const QUANTILES: [(Stat, Tone); 3] = [(Stat::P50, Tone::Median), (Stat::P90, Tone::High), (Stat::P99, Tone::Highest)];
 
 pub(super) fn content(document: &ReportDocument) -> Content {
     let load = levels(document)?;
     let knee = Knee::find(&load);
     let mut figures = vec![throughput(&load, &knee)];
-    figures.extend(LATENCIES.iter().filter_map(|it| latency(document, &load, &knee, it)));
-    figures.extend(over_load::figures(document, &load));
+    let verdicts = document.verdicts();
+    figures.extend(LATENCIES.iter().filter_map(|it| latency(document, &load, &knee, &verdicts, it)));
+    figures.extend(by_load::figures(document, &load));
     Ok(figures)
 }
 
@@ -101,7 +75,13 @@ fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
 }
 
 /// `None` if no stage has this latency.
-fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &Latency) -> Option<Figure> {
+fn latency(
+    document: &ReportDocument,
+    load: &LoadLevels<'_>,
+    knee: &Knee,
+    verdicts: &HashMap<&str, Met>,
+    of: &Latency,
+) -> Option<Figure> {
     // Stages with different clocks do not form one curve.
     let mut clocks: Vec<&str> = load.levels.iter().map(|it| it.stage.clock.as_str()).collect();
     clocks.sort_unstable();
@@ -109,17 +89,17 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
     let has_clock = of.metric != Metric::Tpot;
     let limits: Vec<&ObjectiveDocument> = document.objectives.iter().filter(|it| is_limit(it, of.metric)).collect();
     let judged = limits.first().and_then(|it| it.stat).unwrap_or(Stat::P90);
-    let one = |it: &'static Quantile, clock| quantile(load, of, it, clock, judged, limits.is_empty());
+    let one = |(stat, tone), clock| quantile(load, of, (stat, tone), clock, judged, limits.is_empty());
     let mut series: Vec<Series> = match &clocks[..] {
         [_, _, ..] if has_clock => {
-            clocks.iter().flat_map(|clock| QUANTILES.iter().filter_map(move |it| one(it, Some(*clock)))).collect()
+            clocks.iter().flat_map(|clock| QUANTILES.into_iter().filter_map(move |it| one(it, Some(*clock)))).collect()
         }
-        _ => QUANTILES.iter().filter_map(|it| one(it, None)).collect(),
+        _ => QUANTILES.into_iter().filter_map(|it| one(it, None)).collect(),
     };
     if series.is_empty() {
         return None;
     }
-    series.extend(limits.first().into_iter().flat_map(|it| verdicts(load, it)));
+    series.extend(limits.first().into_iter().flat_map(|it| judged_stages(load, it)));
     let counted = match has_clock {
         true => format!(", counted from {}", clocks.join(" or ")),
         false => String::new(),
@@ -127,7 +107,7 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
     let signs = if document.objectives.is_empty() {
         ""
     } else {
-        " The signs below the axis are the verdicts on all limits: ✓ met, ✗ missed, ? undecided."
+        " The signs below the axis are the verdicts on all objectives: ✓ met, ✗ missed, ? undecided."
     };
     let caption = format!(
         "Quantiles of {} by stage{counted}. Bars are 95 % intervals of the {}, where there are values enough. A quantile that would be the largest \
@@ -136,15 +116,16 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
         judged.name(),
         knee.name
     );
-    let values = load.levels.iter().filter_map(|it| (of.values)(&it.stage.figures)).flat_map(|it| [it.p50, it.p99]);
+    let values = load.levels.iter().filter_map(|it| it.stage.figures.statistics(of.figure()));
+    let values = values.flat_map(|it| [it.p50, it.p99]);
     let axis = plot::latency(of.name, values);
     let mut figure = figure(of.id, of.name, caption, load.axis.clone(), axis);
     figure.series = series;
     figure.marks.extend(knee.mark());
     figure.marks.extend(limits.iter().map(|it| limit(it)));
     figure.marks.extend(load.levels.iter().filter_map(|it| {
-        let met = verdict::of_stage(document, &it.stage.name)?;
-        Some(mark(MarkAt::Below(it.load), TagState::from(met).sign()))
+        let met = verdicts.get(it.stage.name.as_str())?;
+        Some(mark(MarkAt::Below(it.load), TagState::from(*met).sign()))
     }));
     Some(figure)
 }
@@ -154,50 +135,55 @@ fn latency(document: &ReportDocument, load: &LoadLevels<'_>, knee: &Knee, of: &L
 fn quantile(
     load: &LoadLevels<'_>,
     of: &Latency,
-    quantile: &Quantile,
+    (stat, tone): (Stat, Tone),
     clock: Option<&str>,
     judged: Stat,
     is_free: bool,
 ) -> Option<Series> {
-    let is_judged = quantile.stat == judged;
+    let is_judged = stat == judged;
+    // With fewer values, the quantile is the largest value.
+    let fewest = stat.fewest_values().unwrap_or(2);
     let point = |it: &Level<'_>| {
         if clock.is_some_and(|clock| clock != it.stage.clock) {
             return None;
         }
-        let values = (of.values)(&it.stage.figures).filter(|it| it.count >= quantile.fewest)?;
-        let estimate = (of.intervals)(&it.stage.uncertainty).and_then(quantile.interval).filter(|_| is_judged);
-        let range = estimate.and_then(|it| Some((it.low?, it.high?)));
-        let y = (quantile.value)(values);
+        let values = it.stage.figures.statistics(of.figure()).filter(|it| it.count >= fewest)?;
+        let estimate = it.stage.uncertainty.latencies(of.figure()).and_then(|it| it.get(stat)).filter(|_| is_judged);
+        let range = estimate.and_then(EstimateDocument::interval);
+        let y = values.get(stat);
         let note = match (is_judged, is_free) {
-            (true, true) => format!("{}: {} {}", load.words(it), quantile.stat.name(), with_interval(y, range)),
+            (true, true) => format!("{}: {} {}", load.words(it), stat.name(), with_interval(y, range)),
             _ => String::new(),
         };
         Some(Point { x: it.load, y, range, label: it.stage.name.clone(), note })
     };
     let points: Vec<Point> = load.levels.iter().filter_map(point).collect();
-    let name = quantile.stat.name();
+    let name = stat.name();
     let name = clock.map_or_else(|| name.to_owned(), |clock| format!("{name} from {clock}"));
-    (!points.is_empty()).then(|| series(name, quantile.tone, Shape::Points { points, joined: true }))
+    (!points.is_empty()).then(|| series(name, tone, Shape::Points { points, joined: true }))
 }
 
 /// The stages with their verdicts on a limit, a series for each verdict: a mark has its own form.
-fn verdicts(load: &LoadLevels<'_>, objective: &ObjectiveDocument) -> Vec<Series> {
-    let of = |met: Met| {
-        let these = objective.stages.iter().filter(move |it| it.met == met);
-        let points = these.filter_map(|it| {
-            let level = load.levels.iter().find(|level| level.stage.name == it.stage)?;
-            let (y, range) = (it.observed?, it.low.zip(it.high));
-            let reason =
-                if met == Met::Inconclusive && !it.reason.is_empty() { it.reason.as_str() } else { verdict::word(met) };
-            let note = format!("{}: {}, {reason}", load.words(level), with_interval(y, range));
+fn judged_stages(load: &LoadLevels<'_>, objective: &ObjectiveDocument) -> Vec<Series> {
+    let results: HashMap<&str, &StageObjectiveDocument> =
+        objective.stages.iter().map(|it| (it.stage.as_str(), it)).collect();
+    let of = |met: Met, word: &str| {
+        let point = |level: &Level<'_>| {
+            let it = results.get(level.stage.name.as_str()).filter(|it| it.met == met)?;
+            let y = it.observed?;
+            let reason = if met == Met::Inconclusive && !it.reason.is_empty() { it.reason.as_str() } else { word };
+            let note = format!("{}: {}, {reason}", load.words(level), with_interval(y, it.low.zip(it.high)));
             Some(Point { x: level.load, y, range: None, label: it.stage.clone(), note: cut(&note) })
-        });
-        points.collect::<Vec<Point>>()
+        };
+        load.levels.iter().filter_map(point).collect::<Vec<Point>>()
     };
-    let named = [(Met::True, Tone::Good), (Met::Inconclusive, Tone::Doubt), (Met::False, Tone::Bad)];
-    let all = named.map(|(met, tone)| (verdict::word(met), tone, of(met)));
-    let all = all.into_iter().filter(|it| !it.2.is_empty());
-    all.map(|(name, tone, points)| series(name, tone, Shape::Points { points, joined: false })).collect()
+    let tones = [(Met::True, Tone::Good), (Met::Inconclusive, Tone::Doubt), (Met::False, Tone::Bad)];
+    let all = tones.into_iter().filter_map(|(met, tone)| {
+        let word = TagState::from(met).word();
+        let points = of(met, word);
+        (!points.is_empty()).then(|| series(word, tone, Shape::Points { points, joined: false }))
+    });
+    all.collect()
 }
 
 /// A time with its interval: `69.8 ms (50.7 to 70.9 ms)`.
@@ -208,7 +194,7 @@ fn with_interval(value: f64, range: Option<(f64, f64)>) -> String {
 
 /// Whether an objective bounds a quantile that the figure shows.
 fn is_limit(objective: &ObjectiveDocument, metric: Metric) -> bool {
-    objective.metric == metric && QUANTILES.iter().any(|it| Some(it.stat) == objective.stat)
+    objective.metric == metric && QUANTILES.iter().any(|it| Some(it.0) == objective.stat)
 }
 
 /// The limit of an objective as a line.

@@ -1,0 +1,38 @@
+//! The unit of the figures in a column.
+
+use crate::text;
+
+/// A unit for all values of a column.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    /// The factor from the unit of `report.json`.
+    pub(super) factor: f64,
+    pub(super) unit: &'static str,
+}
+
+impl Scale {
+    /// `unit` is `ms`, `share` or `perSecond`. Times have seconds if `typical`, a value in that unit, is a second or longer.
+    pub(super) fn new(unit: &str, typical: f64) -> Scale {
+        match unit {
+            "ms" if typical >= 1_000.0 => Scale { factor: 1e-3, unit: "s" },
+            "ms" => Scale { factor: 1.0, unit: "ms" },
+            "share" => Scale { factor: 100.0, unit: "%" },
+            _ => Scale { factor: 1.0, unit: "/s" },
+        }
+    }
+
+    /// A measured value, with three digits.
+    pub(super) fn measured(self, value: f64) -> String {
+        text::three(value * self.factor)
+    }
+
+    /// A value as a user writes it: `80`.
+    pub(super) fn plain(self, value: f64) -> String {
+        text::number(value * self.factor)
+    }
+
+    /// An interval: `65.0 to 75.0`.
+    pub(super) fn interval(self, (low, high): (f64, f64)) -> String {
+        text::interval(low * self.factor, high * self.factor)
+    }
+}
