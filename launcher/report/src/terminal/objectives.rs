@@ -50,7 +50,7 @@ fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
         Met::False => "missed",
         Met::Inconclusive => "undecided",
     };
-    let mark = Cell::styled(format!("{} {word}", TagState::from(row.met).sign()), style(row.met));
+    let mark = Cell::styled(&format!("{} {word}", TagState::from(row.met).sign()), style(row.met));
     let stage = match row.stage.as_deref() {
         Some("*") => " in every stage".to_owned(),
         Some(stage) => format!(" in stage {stage}"),
@@ -65,8 +65,8 @@ fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
 fn observed(row: &ObjectiveDocument, is_valid: bool) -> Cell {
     match (row.observed.map(|it| row.observed_text(it)), is_valid) {
         (None, _) => NOTHING.to_owned().into(),
-        (Some(value), true) => Cell::styled(value, Style::Bold),
-        (Some(value), false) => Cell::styled(format!("({value})"), Style::Dim),
+        (Some(value), true) => Cell::styled(&value, Style::Bold),
+        (Some(value), false) => Cell::styled(&format!("({value})"), Style::Dim),
     }
 }
 
