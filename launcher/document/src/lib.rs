@@ -33,6 +33,7 @@ mod source;
 mod time_series;
 mod token_comparison;
 mod uncertainty;
+mod validity;
 mod values;
 
 use std::io::{self, Write};

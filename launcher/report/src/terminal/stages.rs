@@ -1,7 +1,7 @@
 //! The table of stages: the load of each, and the figures that decide.
 
 use crds::{
-    Met, ObjectiveCounts, Outcome,
+    Met, ObjectiveCounts,
     benchmark_run::{MetricUnit, Stat},
     wording::{one_line, percent},
 };
@@ -38,7 +38,7 @@ pub(super) fn table(document: &ReportDocument, paint: Paint) -> String {
     let titles: Vec<String> = ["stage", "load"].map(str::to_owned).into_iter().chain(titles).collect();
     let mut table = new_table(&titles.iter().map(String::as_str).collect::<Vec<_>>());
     for stage in &document.stages {
-        let is_valid = is_valid(document, stage);
+        let is_valid = document.counts(stage);
         let mut cells = vec![Cell::from(load(stage))];
         cells.extend(shown.iter().map(|it| it.judged(document, stage, is_valid)));
         cells.extend(cost.map(|it| value(cost_of(it, stage), false, is_valid)));
@@ -46,17 +46,6 @@ pub(super) fn table(document: &ReportDocument, paint: Paint) -> String {
         add_row(&mut table, one_line(&profiling::stage_name(stage)), cells);
     }
     table.painted(WIDTH, paint)
-}
-
-/// Whether the figures of a stage count. If no stage is at fault, the whole run decides.
-pub(super) fn is_valid(document: &ReportDocument, stage: &StageDocument) -> bool {
-    let is_whole = document.outcome == Outcome::Invalid && document.stages.iter().all(|it| it.invalid.is_empty());
-    stage.invalid.is_empty() && !is_whole
-}
-
-/// Whether the figures of some stage do not count.
-pub(super) fn has_invalid(document: &ReportDocument) -> bool {
-    document.stages.iter().any(|it| !is_valid(document, it))
 }
 
 /// A figure: bold if it decides, in brackets if it is not valid.
