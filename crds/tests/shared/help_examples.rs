@@ -4,18 +4,18 @@ use clap::{Command, Parser};
 
 /// Asserts that the help of the program and of each visible command has an example, that a command's example calls this command, and that the
 /// program accepts every example. `command`: the arguments of the program, with its name as users write it.
-pub(crate) fn check<Program: Parser>(command: &Command) {
+pub(crate) fn assert_examples_are_accepted<Program: Parser>(command: &Command) {
     let program = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
     let of_program = examples(command, &program);
     assert!(!of_program.is_empty(), "`{program} --help` has no example; add one as after_help");
-    of_program.iter().for_each(|it| accepts::<Program>(&program, it));
+    of_program.iter().for_each(|it| assert_accepted::<Program>(&program, it));
     for found in command.get_subcommands().filter(|it| !it.is_hide_set()) {
         let called = format!("{program} {}", found.get_name());
         let of_command = examples(found, &program);
         assert!(!of_command.is_empty(), "`{called} --help` has no example; add one as after_help");
         for example in of_command {
             assert!(example.starts_with(&called), "an example of `{called}` calls another command: {example}");
-            accepts::<Program>(&program, &example);
+            assert_accepted::<Program>(&program, &example);
         }
     }
 }
@@ -28,7 +28,7 @@ fn examples(command: &Command, program: &str) -> Vec<String> {
     calls.map(str::to_owned).collect()
 }
 
-fn accepts<Program: Parser>(program: &str, example: &str) {
+fn assert_accepted<Program: Parser>(program: &str, example: &str) {
     let arguments = words(&example[program.len()..]);
     let parsed = Program::try_parse_from([program.to_owned()].into_iter().chain(arguments));
     let error = parsed.err().map(|it| it.to_string()).unwrap_or_default();
