@@ -29,25 +29,9 @@ fn examples(command: &Command, program: &str) -> Vec<String> {
 }
 
 fn assert_accepted<Program: Parser>(program: &str, example: &str) {
-    let arguments = words(&example[program.len()..]);
+    let words = shlex::split(&example[program.len()..]).unwrap_or_default();
+    let arguments = words.into_iter().take_while(|it| !["|", ">"].contains(&it.as_str()));
     let parsed = Program::try_parse_from([program.to_owned()].into_iter().chain(arguments));
     let error = parsed.err().map(|it| it.to_string()).unwrap_or_default();
     assert!(error.is_empty(), "the program refuses its example `{example}`: {error}");
-}
-
-/// The words of a command line, up to a pipe, a redirection or a comment.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-    for letter in line.chars().chain([' ']) {
-        match (letter, quote) {
-            (_, Some(open)) if letter == open => quote = None,
-            (_, Some(_)) => word.push(letter),
-            ('"' | '\'', None) => quote = Some(letter),
-            (' ', None) if word.is_empty() => {}
-            (' ', None) if ["|", ">", "#"].contains(&word.as_str()) => break,
-            (' ', None) => words.push(std::mem::take(&mut word)),
-            (_, None) => word.push(letter),
-        }
-    }
-    words
 }
