@@ -39,6 +39,15 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(|it| if is_obeyed(it) { ' ' } else { it }).collect()
 }
 
+/// A word of a command line, in quotes if a shell would change it.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "_@%+=:,./-".contains(it);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// The text of an error and of its causes, without causes that the text before already contains.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -121,6 +130,13 @@ mod tests {
     #[test]
     fn a_terminal_gets_no_control_characters() {
         assert_eq!(one_line("a\u{1b}[31m\nb"), "a [31m b");
+    }
+
+    #[test]
+    fn a_shell_reads_a_word_unchanged() {
+        for (word, text) in [("a/b-c.yaml", "a/b-c.yaml"), ("", "''"), ("my run", "'my run'"), ("it's", r"'it'\''s'")] {
+            assert_eq!(shell_word(word), text);
+        }
     }
 
     #[test]

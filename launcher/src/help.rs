@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_program_accepts_the_examples_of_its_help() {
-        help_examples::check::<Cli>(&command());
+        help_examples::assert_examples_are_accepted::<Cli>(&command());
     }
 
     #[test]

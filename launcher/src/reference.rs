@@ -11,7 +11,7 @@ const HEAD: &str = "Every command and flag of the launcher, from its own definit
                     [exit-codes.md](exit-codes.md) has the exit codes and environment variables.";
 
 #[test]
-fn the_reference_of_commands_is_that_of_the_program() {
+fn the_page_lists_the_commands_of_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    command_page::check::<Cli>(&root, "reference-commands.md", ("Commands of benchwright", HEAD));
+    command_page::assert_page_is_current::<Cli>(&root, "reference-commands.md", ("Commands of benchwright", HEAD));
 }

@@ -11,7 +11,11 @@ const HEAD: &str = "Every flag of the operator, from its own definitions. `make 
                     The chart sets them: [operator.md](operator.md).";
 
 #[test]
-fn the_reference_of_flags_is_that_of_the_program() {
+fn the_page_lists_the_flags_of_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    command_page::check::<Flags>(&root, "reference-operator.md", ("Flags of benchwright-operator", HEAD));
+    command_page::assert_page_is_current::<Flags>(
+        &root,
+        "reference-operator.md",
+        ("Flags of benchwright-operator", HEAD),
+    );
 }

@@ -369,9 +369,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_override_makes_it_panic(key in "(load|stages|data|min|[-0-9\\.\\[\\]a-c\"ü]){0,8}", value in "\\PC{0,20}") {
-            let mut profile = yaml::read(PROFILE).unwrap();
-            apply(&mut profile, &BTreeMap::from([(key, value)]), &[], &Findings::default());
+        fn any_override_is_applied_or_refused(key in "(load|stages|data|min|[-0-9\\.\\[\\]a-c\"ü]){0,8}", value in "\\PC{0,20}") {
+            let original = yaml::read(PROFILE).unwrap();
+            let (mut profile, findings) = (original.clone(), Findings::default());
+            let applied = apply(&mut profile, &BTreeMap::from([(key, value)]), &[], &findings);
+            prop_assert_eq!(applied.is_empty(), findings.has_problems());
+            prop_assert!(!applied.is_empty() || profile == original, "a refused override changed the profile: {profile}");
         }
     }
 }

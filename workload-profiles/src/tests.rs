@@ -432,9 +432,9 @@ fn images_need_an_api_that_holds_them() {
 
 proptest! {
     #[test]
-    fn no_text_makes_the_parser_panic(text in "\\PC{0,80}|[-a-z0-9.:\\[\\]{}&*, \n]{0,80}") {
-        let _ = parse(&run("m"), &text);
-        let _ = prepared(&text, &["x=1"], &["a.b=1"]);
+    fn any_text_is_read_or_refused_with_a_message(text in "\\PC{0,80}|[-a-z0-9.:\\[\\]{}&*, \n]{0,80}") {
+        let errors = [parse(&run("m"), &text).err().map(|it| it.to_string()), prepared(&text, &["x=1"], &["a.b=1"]).err()];
+        prop_assert!(errors.iter().flatten().all(|it| !it.is_empty()), "{errors:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap_markdown::{MarkdownOptions, help_markdown_custom};
 
 /// Asserts that the page has every command and flag of the program, below this title and this first paragraph. `root`: the folder of the
 /// repository. `UPDATE_GOLDEN=1` rewrites the page first.
-pub(crate) fn check<Program: CommandFactory>(root: &Path, page: &str, (title, head): (&str, &str)) {
+pub(crate) fn assert_page_is_current<Program: CommandFactory>(root: &Path, page: &str, (title, head): (&str, &str)) {
     let path = root.join("docs").join(page);
     let options = MarkdownOptions::new().title(title.into()).show_footer(false).show_table_of_contents(false);
     let text = help_markdown_custom::<Program>(&options);

@@ -4,18 +4,18 @@ use clap::{Command, Parser};
 
 /// Asserts that the help of the program and of each visible command has an example, that a command's example calls this command, and that the
 /// program accepts every example. `command`: the arguments of the program, with its name as users write it.
-pub(crate) fn check<Program: Parser>(command: &Command) {
+pub(crate) fn assert_examples_are_accepted<Program: Parser>(command: &Command) {
     let program = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
     let of_program = examples(command, &program);
     assert!(!of_program.is_empty(), "`{program} --help` has no example; add one as after_help");
-    of_program.iter().for_each(|it| accepts::<Program>(&program, it));
+    of_program.iter().for_each(|it| assert_accepted::<Program>(&program, it));
     for found in command.get_subcommands().filter(|it| !it.is_hide_set()) {
         let called = format!("{program} {}", found.get_name());
         let of_command = examples(found, &program);
         assert!(!of_command.is_empty(), "`{called} --help` has no example; add one as after_help");
         for example in of_command {
             assert!(example.starts_with(&called), "an example of `{called}` calls another command: {example}");
-            accepts::<Program>(&program, &example);
+            assert_accepted::<Program>(&program, &example);
         }
     }
 }
@@ -28,26 +28,10 @@ fn examples(command: &Command, program: &str) -> Vec<String> {
     calls.map(str::to_owned).collect()
 }
 
-fn accepts<Program: Parser>(program: &str, example: &str) {
-    let arguments = words(&example[program.len()..]);
+fn assert_accepted<Program: Parser>(program: &str, example: &str) {
+    let words = shlex::split(&example[program.len()..]).unwrap_or_default();
+    let arguments = words.into_iter().take_while(|it| !["|", ">"].contains(&it.as_str()));
     let parsed = Program::try_parse_from([program.to_owned()].into_iter().chain(arguments));
     let error = parsed.err().map(|it| it.to_string()).unwrap_or_default();
     assert!(error.is_empty(), "the program refuses its example `{example}`: {error}");
-}
-
-/// The words of a command line, up to a pipe, a redirection or a comment.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-    for letter in line.chars().chain([' ']) {
-        match (letter, quote) {
-            (_, Some(open)) if letter == open => quote = None,
-            (_, Some(_)) => word.push(letter),
-            ('"' | '\'', None) => quote = Some(letter),
-            (' ', None) if word.is_empty() => {}
-            (' ', None) if ["|", ">", "#"].contains(&word.as_str()) => break,
-            (' ', None) => words.push(std::mem::take(&mut word)),
-            (_, None) => word.push(letter),
-        }
-    }
-    words
 }

@@ -37,3 +37,26 @@ impl EstimateDocument {
         Some((self.low?.max(0.0), self.high?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_without_a_fault_counts_if_another_stage_has_one() {
+        let mut document = ReportDocument::read(include_str!("../../page/fixtures/report.json")).unwrap();
+        let stage = StageDocument { invalid: Vec::new(), ..document.stages.remove(0) };
+        document.stages = vec![stage.clone(), StageDocument { invalid: vec!["CpuSaturated".to_owned()], ..stage }];
+        let counted =
+            |document: &ReportDocument| -> Vec<bool> { document.stages.iter().map(|it| document.counts(it)).collect() };
+        for outcome in Outcome::ALL {
+            assert_eq!(counted(&ReportDocument { outcome, ..document.clone() }), [true, false], "{outcome:?}");
+        }
+        document.stages[1].invalid.clear();
+        for outcome in Outcome::ALL {
+            let counts = !matches!(outcome, Outcome::Invalid | Outcome::Error);
+            let document = ReportDocument { outcome, ..document.clone() };
+            assert_eq!(counted(&document), [counts, counts], "{outcome:?}");
+        }
+    }
+}

@@ -8,4 +8,4 @@ pub mod output;
 pub mod user_file;
 pub mod whole_file;
 
-pub use whole_file::{Counted, Written, write_new, write_whole};
+pub use whole_file::{Counted, Written, folder_of, write_new, write_whole};

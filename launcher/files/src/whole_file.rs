@@ -56,8 +56,8 @@ fn filled(
     Ok((file, written))
 }
 
-/// The parent folder of a path; `.` of a bare file name.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+/// The parent folder of a path; `.` for a bare name.
+pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

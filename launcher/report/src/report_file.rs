@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crds::{benchmark_run::MAX_REPEATS, outcome::Outcome, resolve::repeat_name};
+use crds::{benchmark_run::MAX_REPEATS, resolve::repeat_name};
 use document::{ReadError, ReportDocument};
 use files::user_file;
 
@@ -75,8 +75,7 @@ pub fn read_all(path: &Path) -> Result<Vec<ReportDocument>, ReportFileError> {
     let folders = (1..=MAX_REPEATS).map(|number| path.join(repeat_name(number))).take_while(|it| it.is_dir());
     let all = folders.map(|it| read(&it).map(|it| it.1)).collect::<Result<Vec<_>, _>>()?;
     let found = all.len();
-    let counts = |it: &ReportDocument| !matches!(it.outcome, Outcome::Invalid | Outcome::Error | Outcome::Cancelled);
-    let series: Vec<ReportDocument> = all.into_iter().filter(counts).collect();
+    let series: Vec<ReportDocument> = all.into_iter().filter(|it| it.outcome.has_valid_figures()).collect();
     match series.len() {
         counting @ (0 | 1) => Err(ReportFileError::Series { path: path.to_owned(), found, counting }),
         _ => Ok(series),

@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 16;
 /// The same limit for the only column of a table.
 const LONGEST_ONLY_NAME: usize = 40;
 /// Minimum width of the row names, in characters: nearly all of them fit.
-const ROW_NAMES: usize = 28;
+const ROW_NAMES: u16 = 28;
 
 /// A column with one or more starts.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use crds::ResolvedRun;
 use document::ReportDocument;
+use files::folder_of;
 use launcher::{
     console, input,
     other_windows::{self, GivenMargin, Margins},
@@ -98,11 +99,6 @@ fn wanted(args: &AnalyseArgs, document: &ReportDocument, margins: Margins) -> an
         bail!("the BenchmarkRun has no spec.slo, and so there is nothing to judge; add objectives")
     }
     Ok(ResolvedRun { slo: wanted.slo, ..of_run })
-}
-
-/// The folder that contains a file or a folder.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A folder beside the report's folder.

@@ -102,13 +102,14 @@ fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
 #[test]
 fn a_process_that_a_signal_killed_is_named_though_the_server_ended_in_order() {
     let folder = Folder::new();
-    // As vLLM ends when its engine core was killed: with status 0, and a while later.
+    // As vLLM ends when its engine core was killed: with status 0, and a while later. The core lives longer than the 5 s between two scans
+    // of the processes, however slowly Python starts.
     let script = r#"
 import os, signal, subprocess, sys, time
 core = subprocess.Popen(["sleep", "300"])
-time.sleep(3)
+time.sleep(8)
 core.send_signal(signal.SIGKILL)
-time.sleep(1)
+time.sleep(2)
 print("the engine core died", flush=True)
 "#;
     folder.write("server.py", script);

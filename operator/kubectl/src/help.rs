@@ -21,5 +21,5 @@ fn the_list_of_commands_fits_a_small_terminal() {
 
 #[test]
 fn the_plugin_accepts_the_examples_of_its_help() {
-    help_examples::check::<Cli>(&Cli::command());
+    help_examples::assert_examples_are_accepted::<Cli>(&Cli::command());
 }

@@ -18,10 +18,11 @@ use crate::{
 
 /// The distributions of the only stage, the legend of marks, and counts and rates. With several stages, only legend and counts.
 pub(super) fn parts(document: &ReportDocument, paint: Paint) -> Vec<String> {
+    let all_count = document.stages.iter().all(|it| document.counts(it));
     let several = Section::Stages.is_in(document);
-    let table = if several { stages::table(document, Paint::OFF) } else { distributions(document, paint) };
+    let table = if several { stages::table(document, Paint::OFF) } else { distributions(document, all_count, paint) };
     let legend = text::has_marks(&table).then(|| format!("* {}", text::LARGEST_MEANS));
-    let brackets = stages::has_invalid(document).then(|| BRACKETS.to_owned());
+    let brackets = (!all_count).then(|| BRACKETS.to_owned());
     let signs = (several && table.contains(['\u{2717}', '?'])).then(|| SIGNS.to_owned());
     let rates = (!several).then(|| rates_line(document)).flatten();
     let lines: Vec<String> =
@@ -32,9 +33,8 @@ pub(super) fn parts(document: &ReportDocument, paint: Paint) -> Vec<String> {
 const SIGNS: &str = "\u{2717} misses an objective, ? undecided";
 const BRACKETS: &str = "(values in brackets are not valid)";
 
-fn distributions(document: &ReportDocument, paint: Paint) -> String {
+fn distributions(document: &ReportDocument, is_valid: bool, paint: Paint) -> String {
     let mut table = new_table(&["", "mean", "p50", "p90", "p99", "max", "count"]);
-    let is_valid = document.stages.iter().all(|it| document.counts(it));
     for row in latencies(document) {
         let is_decisive = matches!(row.figure, Figure::Ttft | Figure::Itl);
         add_row(&mut table, row.name, distribution(row.figures, millis, is_decisive, is_valid));

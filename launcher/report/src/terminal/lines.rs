@@ -6,9 +6,9 @@ use crate::{
 };
 
 /// The width of the widest line. Only a table with many wide figures, or one long word, may need more.
-pub(super) const WIDTH: usize = 100;
+pub(super) const WIDTH: u16 = 100;
 /// How far the lines after the first of a sentence are indented.
-const INDENT: usize = 2;
+const INDENT: u16 = 2;
 
 /// A sentence that begins with a word in a style, wrapped.
 pub(super) fn sentence(word: &str, style: Style, rest: &str, paint: Paint) -> String {
@@ -29,5 +29,5 @@ pub(super) fn indented(text: &str, most: usize) -> String {
             last.push('\u{2026}');
         }
     }
-    lines.join(&format!("\n{}", " ".repeat(INDENT)))
+    lines.join(&format!("\n{}", " ".repeat(INDENT.into())))
 }

@@ -46,7 +46,7 @@ pub(super) fn style(met: Met) -> Style {
 
 fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
     let state = TagState::from(row.met);
-    let mark = Cell::styled(format!("{} {}", state.sign(), state.word()), style(row.met));
+    let mark = Cell::styled(&format!("{} {}", state.sign(), state.word()), style(row.met));
     let stage = match row.stage.as_deref() {
         Some("*") => " in every stage".to_owned(),
         Some(stage) => format!(" in stage {stage}"),
@@ -61,8 +61,8 @@ fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
 fn observed(row: &ObjectiveDocument, is_valid: bool) -> Cell {
     match (row.observed.map(|it| row.observed_text(it)), is_valid) {
         (None, _) => NOTHING.to_owned().into(),
-        (Some(value), true) => Cell::styled(value, Style::Bold),
-        (Some(value), false) => Cell::styled(format!("({value})"), Style::Dim),
+        (Some(value), true) => Cell::styled(&value, Style::Bold),
+        (Some(value), false) => Cell::styled(&format!("({value})"), Style::Dim),
     }
 }
 

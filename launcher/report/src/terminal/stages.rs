@@ -48,17 +48,12 @@ pub(super) fn table(document: &ReportDocument, paint: Paint) -> String {
     table.painted(WIDTH, paint)
 }
 
-/// Whether the figures of some stage do not count.
-pub(super) fn has_invalid(document: &ReportDocument) -> bool {
-    document.stages.iter().any(|it| !document.counts(it))
-}
-
 /// A figure: bold if it decides, in brackets if it is not valid.
 pub(super) fn value(text: String, is_decisive: bool, is_valid: bool) -> Cell {
     match (is_valid, is_decisive) {
         _ if text == NOTHING => text.into(),
-        (false, _) => Cell::styled(format!("({text})"), Style::Dim),
-        (true, true) => Cell::styled(text, Style::Bold),
+        (false, _) => Cell::styled(&format!("({text})"), Style::Dim),
+        (true, true) => Cell::styled(&text, Style::Bold),
         (true, false) => text.into(),
     }
 }
@@ -91,7 +86,7 @@ impl Shown {
         match self.met(document, stage).filter(|_| is_valid && text != NOTHING) {
             None => value(text, self.is_decisive(document), is_valid),
             Some(Met::True) => value(text, true, is_valid),
-            Some(met) => Cell::styled(format!("{} {text}", TagState::from(met).sign()), objectives::style(met)),
+            Some(met) => Cell::styled(&format!("{} {text}", TagState::from(met).sign()), objectives::style(met)),
         }
     }
 
@@ -154,7 +149,7 @@ fn cost_of(hardware: &HardwareDocument, stage: &StageDocument) -> String {
 fn failed(stage: &StageDocument) -> Cell {
     let failed = stage.figures.failed.saturating_add(stage.figures.cancelled);
     let text = format!("{failed} of {}", stage.figures.requests);
-    if failed > 0 { Cell::styled(text, Style::Red) } else { text.into() }
+    if failed > 0 { Cell::styled(&text, Style::Red) } else { text.into() }
 }
 
 /// The load in one or two words.

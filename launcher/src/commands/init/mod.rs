@@ -20,7 +20,7 @@ use clap::Args;
 use crds::{
     benchmark_run::{Api, Objective},
     units::{RequestRate, Span},
-    wording::{cut, listed, one_line},
+    wording::{cut, listed, one_line, shell_word},
 };
 use engine::client::{self, probe};
 use files::{output, write_new};
@@ -185,12 +185,6 @@ fn next_commands(path: &Path) -> String {
         "{}\n  benchwright validate -f {file}\n  benchwright run -f {file}\n  kubectl apply -f {file}\n",
         path.display()
     )
-}
-
-/// A word of a command line, in quotes if it needs them.
-fn shell_word(text: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./+,:@%".contains(it);
-    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// The first model that the server lists. Notes on standard error report other models, and a server that does not list any.

@@ -1,7 +1,9 @@
 //! Command lines as profiles: `guidellm run --profile kind=concurrent,streams=8`. They are split into words like in a shell, and the words
 //! into options. Nothing is run, and shell variables have no values.
 
-use super::shell::{Shell, ShellError, escaped};
+use crds::wording::shell_word;
+
+use super::shell::{Shell, ShellError};
 use crate::problem::{named, quoted, suggestion};
 
 /// Why a text is no command line.
@@ -111,7 +113,7 @@ pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) ->
         let first = if joined { format!("--{}={}", it.name, it.values[0]) } else { dashed(&it.name) };
         [first].into_iter().chain(it.values.iter().filter(move |_| !joined).cloned())
     });
-    let all: Vec<String> = words[..start].iter().cloned().chain(options).map(|it| escaped(&it)).collect();
+    let all: Vec<String> = words[..start].iter().cloned().chain(options).map(|it| shell_word(&it)).collect();
     Ok(all.join(" "))
 }
 

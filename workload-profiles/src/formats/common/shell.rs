@@ -143,16 +143,6 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// A word, escaped so that a shell reads it unchanged.
-pub(in crate::formats) fn escaped(word: &str) -> String {
-    let plain = |it: char| it.is_ascii_alphanumeric() || "_@%+=:,./-".contains(it);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 /// The name and the value of an assignment, `NAME=value`.
 pub(in crate::formats) fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crds::wording::shell_word;
+
 use super::{
     command_line::file_name,
-    shell::{Shell, ShellError, assignment, escaped},
+    shell::{Shell, ShellError, assignment},
 };
 use crate::problem::quoted;
 
@@ -102,7 +104,7 @@ pub(crate) fn command(text: &str) -> Result<String, ScriptError> {
         let mut all = exported.clone();
         all.extend(settings);
         let settings = all.iter().filter(|it| it.0.starts_with(SETTING)).map(|(name, value)| format!("{name}={value}"));
-        let line: Vec<String> = settings.chain(words).map(|it| escaped(&it)).collect();
+        let line: Vec<String> = settings.chain(words).map(|it| shell_word(&it)).collect();
         tools.push(line.join(" "));
     }
     match tools.as_slice() {
