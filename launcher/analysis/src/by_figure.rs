@@ -91,6 +91,7 @@ impl Uncertainty {
             Figure::RequestsPerSecond => self.rates.requests,
             Figure::OutputTokensPerSecond => self.rates.output_tokens,
             Figure::GoodputRequestsPerSecond => self.outcomes.good_requests,
+            Figure::GoodputShare => self.outcomes.good_share,
             Figure::ErrorRatio => self.outcomes.error_ratio,
             _ => None,
         }

@@ -6,7 +6,7 @@ use statistics::student::t_95;
 
 use crate::{
     document::{Answer, FigureDocument, StagePairDocument, Verdict},
-    percent::{rounded_up, tenths},
+    percent::{interval, rounded_up, tenths},
 };
 
 /// Two runs are equal if no mean latency can differ by more than this, in percent.
@@ -57,7 +57,7 @@ pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], size: Size) -> (A
     else {
         return (Answer::Undecided, String::new());
     };
-    let differs = format!("{} differs by {} to {} %", widest.title, tenths(low), tenths(high));
+    let differs = format!("{} differs by {}", widest.title, interval([low, high]));
     let is_narrow = high - low <= 2.0 * SHOWN_PERCENT;
     let more = match size.sufficient(high - low, 2.0 * SHOWN_PERCENT) {
         _ if is_narrow => "; repeat both runs to be sure".to_owned(),

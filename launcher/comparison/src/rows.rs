@@ -10,7 +10,7 @@ use crate::{
     document::{
         Comparison, FigureDocument, Gate, PairDocument, RunDocument, StagePairDocument, ValueDocument, Verdict,
     },
-    percent::{rounded_up, tenths},
+    percent::{interval, rounded_up, tenths},
     remarks::Remark,
 };
 
@@ -51,10 +51,7 @@ fn difference(it: &FigureDocument) -> String {
     }
     let absolute = signed(between, "+");
     match (it.percent, it.interval_percent, it.interval) {
-        (Some(share), Some([low, high]), _) => {
-            let [share, low, high] = [share, low, high].map(tenths);
-            format!("{absolute}, {share} % ({low} to {high} %)")
-        }
+        (Some(share), Some(ends), _) => format!("{absolute}, {} % ({})", tenths(share), interval(ends)),
         (Some(share), None, _) => format!("{absolute}, {} %", tenths(share)),
         (None, _, Some([low, high])) => format!("{absolute} ({} to {})", signed(low, "+"), signed(high, "+")),
         (None, _, None) => absolute,

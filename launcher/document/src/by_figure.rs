@@ -89,6 +89,7 @@ impl UncertaintyDocument {
             Figure::GoodputRequestsPerSecond => self.goodput_requests_per_second.as_ref(),
             Figure::RequestsPerSecond => self.requests_per_second.as_ref(),
             Figure::OutputTokensPerSecond => self.output_tokens_per_second.as_ref(),
+            Figure::GoodputShare => self.goodput_share.as_ref(),
             Figure::ErrorRatio => self.error_ratio.as_ref(),
             _ => None,
         }

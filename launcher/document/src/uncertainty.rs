@@ -23,6 +23,7 @@ pub struct UncertaintyDocument {
     pub output_tokens_per_second: Option<EstimateDocument>,
     #[serde(alias = "goodRequestsPerSecond")]
     pub goodput_requests_per_second: Option<EstimateDocument>,
+    pub goodput_share: Option<EstimateDocument>,
     pub error_ratio: Option<EstimateDocument>,
     pub littles_law: Option<LittlesLawDocument>,
     pub steady_state: Option<SteadyStateDocument>,
@@ -46,6 +47,7 @@ impl UncertaintyDocument {
             requests_per_second: it.rates.requests.as_ref().map(EstimateDocument::of_mean),
             output_tokens_per_second: it.rates.output_tokens.as_ref().map(EstimateDocument::of_mean),
             goodput_requests_per_second: it.outcomes.good_requests.as_ref().map(EstimateDocument::of_mean),
+            goodput_share: it.outcomes.good_share.as_ref().map(EstimateDocument::of_share),
             error_ratio: it.outcomes.error_ratio.as_ref().map(EstimateDocument::of_share),
             littles_law: it.littles_law.map(|it| LittlesLawDocument {
                 mean_concurrency: it.concurrency,

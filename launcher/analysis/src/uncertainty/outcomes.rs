@@ -11,6 +11,8 @@ use measurement::{record::RequestRecord, recorder::InFigures};
 pub struct Outcomes {
     /// Requests per second that met every goal; also `None` if the workload sets no goals.
     pub good_requests: Option<Estimate>,
+    /// Good / (succeeded + failed), in the order in which the requests were due; also `None` if the workload sets no goals.
+    pub good_share: Option<Estimate>,
     /// Failed / (succeeded + failed), in the order in which the requests were due.
     pub error_ratio: Option<Estimate>,
 }
@@ -34,31 +36,40 @@ pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Out
             bins.add(record.ended.as_secs_f64(), 1.0);
         }
     }
-    let outcomes = |(good, failures): (Option<RateBins>, Vec<bool>)| {
+    let outcomes = |(good, ended): (Option<RateBins>, Vec<Ended>)| {
         let rates: Option<Vec<f64>> = good.map(|it| it.rates().iter().map(|it| it.value).collect());
+        let share = |is_event: fn(&Ended) -> bool| share_with_interval(&ended.iter().map(is_event).collect::<Vec<_>>());
         Outcomes {
             good_requests: rates.and_then(|it| batch_means::mean_with_interval(&it)),
-            error_ratio: share_with_interval(&failures),
+            good_share: input.has_goals.then(|| share(|it| it.good)).flatten(),
+            error_ratio: share(|it| it.failed),
         }
     };
-    good.into_iter().zip(failures(input, bins.len())).map(outcomes).collect()
+    good.into_iter().zip(ended(input, bins.len())).map(outcomes).collect()
 }
 
-/// Whether each request failed, for requests that succeeded or failed, in the order of due times, stage by stage.
-fn failures(input: &Input<'_>, stages: usize) -> Vec<Vec<bool>> {
+/// How a request that succeeded or failed counts.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    /// When it was due, in seconds from the start of the run.
+    due: f64,
+    /// Whether it met every goal.
+    good: bool,
+    failed: bool,
+}
+
+/// Requests that succeeded or failed, in the order of due times, stage by stage.
+fn ended(input: &Input<'_>, stages: usize) -> Vec<Vec<Ended>> {
     let decided = |(record, used): (&RequestRecord, InFigures)| {
         let due = input.due(record).filter(|_| used.answer || used.failed)?;
-        Some((record.stage as usize, (due, used.failed)))
+        Some((record.stage as usize, Ended { due, good: used.good, failed: used.failed }))
     };
     let all = || input.records.with_figures().filter_map(decided).filter(|(stage, _)| *stage < stages);
     // Counts the requests first, so that each vector is allocated once.
     let mut counts = vec![0; stages];
     all().for_each(|(stage, _)| counts[stage] += 1);
-    let mut found: Vec<Vec<(f64, bool)>> = counts.into_iter().map(Vec::with_capacity).collect();
+    let mut found: Vec<Vec<Ended>> = counts.into_iter().map(Vec::with_capacity).collect();
     all().for_each(|(stage, it)| found[stage].push(it));
-    let in_order = |mut it: Vec<(f64, bool)>| {
-        it.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
-        it.into_iter().map(|(_, failed)| failed).collect()
-    };
-    found.into_iter().map(in_order).collect()
+    found.iter_mut().for_each(|it| it.sort_unstable_by(|one, other| one.due.total_cmp(&other.due)));
+    found
 }

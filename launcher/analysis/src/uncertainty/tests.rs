@@ -202,7 +202,11 @@ fn goodput_and_failures_have_intervals() {
     assert!((errors.value.unwrap() - 0.1).abs() < 1e-12, "{errors:?}");
     let interval = errors.interval.unwrap();
     assert!(interval.low > 0.08 && interval.low < 0.1 && interval.high > 0.1 && interval.high < 0.12, "{interval:?}");
+    // 800 of 2,000.
+    let share = outcomes.good_share.unwrap();
+    assert!((share.value.unwrap() - 0.4).abs() < 1e-12 && share.interval.unwrap().contains(0.4), "{share:?}");
     // Without goals there is no goodput.
     let without = told(open(), &recorder).unwrap().outcomes;
-    assert_eq!((without.good_requests, without.error_ratio), (None, outcomes.error_ratio));
+    assert_eq!((without.good_requests, without.good_share), (None, None));
+    assert_eq!(without.error_ratio, outcomes.error_ratio);
 }

@@ -52,7 +52,8 @@ pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument)
 pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     let of = |name: &str, title: &mut String| {
         let places = pair.stages.iter().enumerate().filter_map(|(at, stage)| {
-            let found = stage.figures.iter().find(|it| it.figure == name && it.interval_percent.is_some())?;
+            let is_decided = |it: &FigureDocument| it.verdict != Verdict::CannotBeDecided && it.interval_percent.is_some();
+            let found = stage.figures.iter().find(|it| it.figure == name && is_decided(it))?;
             title.clone_from(&found.title);
             point(at as f64 + 1.0, found, &stage.base)
         });

@@ -213,6 +213,18 @@
     });
   };
 
+  // `12 runs: 9 Passed, 2 Failed, 1 not finished`, the most frequent outcome first.
+  const answer = () => {
+    const counts = new Map();
+    for (const it of entries.map(outcomeOf)) counts.set(it, (counts.get(it) ?? 0) + 1);
+    const sorted = [...counts].sort((one, other) => other[1] - one[1] || collator.compare(one[0], other[0]));
+    const runs = `${entries.length.toLocaleString('en')} ${entries.length === 1 ? 'run' : 'runs'}`;
+    if (sorted.length === 0) return 'No runs yet';
+    if (sorted.length === 1) return `${runs}, ${entries.length > 1 ? 'all ' : ''}${sorted[0][0]}`;
+    return `${runs}: ${sorted.map(([outcome, count]) => `${count.toLocaleString('en')} ${outcome}`).join(', ')}`;
+  };
+  byId('answer').textContent = answer();
+
   const options = (id, values) => {
     const sorted = [...new Set(values.filter(Boolean))].sort(collator.compare);
     byId(id).append(...sorted.map((it) => element('option', { value: it }, it)));
