@@ -321,7 +321,7 @@ mod tests {
         assert!(read.stages_truncated && read.stages.len() >= 12, "{}", read.stages.len());
         let core = text.find('\n').map_or(0, |it| it + 1);
         println!(
-            "figure 9: the largest message has {} of {MAX_BYTES} bytes, its core {core} of {MAX_CORE_BYTES}",
+            "figure 9: the largest message has {} of at most {MAX_BYTES} bytes, its core {core} of {MAX_CORE_BYTES}",
             text.len()
         );
     }
@@ -388,7 +388,7 @@ mod tests {
                 Err(_) => assert!(cut < core_end, "{cut}"),
             }
         }
-        println!("figure 9: cut at each of {} bytes, its core is whole, or it is refused", text.len());
+        println!("figure 9: cut at any of {} bytes, it keeps its core or is refused", text.len());
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub async fn assert_runs_outlive_an_outage(outage: Duration, validity: &str) -> 
         let status = namespace.wait_finished(name, limit).await?;
         let summary = status.summary.clone().context("a run that measured has figures")?;
         println!(
-            "figure 15: down for {outage:?}: run {name} ended {:.1} s after the return of the API server, send lag p99 {:?}",
+            "figure 15: down for {outage:?}: run {name} ended {:.1} s after the outage, send lag p99 {:?}",
             returned.elapsed().as_secs_f64(),
             summary.send_lag_p99_microseconds.map(|it| Duration::from_micros(it.into())).unwrap_or_default()
         );

@@ -106,7 +106,7 @@ fn the_api_server_takes_what_every_set_of_values_renders() -> anyhow::Result<()>
             assert!(definitions.is_none() || monitored.iter().all(|it| taken.contains(it)), "{name}: {taken}");
         }
     }
-    println!("figure 24: the API server takes what {} files of values render", all.len());
+    println!("figure 24: the API server accepts the manifests of {} values files", all.len());
     match &definitions {
         Some(definitions) => {
             tools::kubectl(&["delete", "--wait=false", "--filename", text(definitions)?])?;

@@ -163,7 +163,7 @@ async fn a_launcher_that_the_kubelet_evicts_is_disrupted() -> anyhow::Result<()>
     let status = namespace.wait_finished("chat", 2 * SOON).await?;
     assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "Disrupted"), "{status:?}");
     let ready = status.conditions.iter().find(|it| it.kind == "Ready").context("a condition Ready")?;
-    println!("figure 14: with a kubelet: {}", ready.message.lines().next().unwrap_or_default());
+    println!("figure 14: an eviction by a kubelet is reported: {}", ready.message.lines().next().unwrap_or_default());
     assert!(ready.message.contains("ephemeral"), "{}", ready.message);
     Ok(())
 }

@@ -243,7 +243,7 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
         assert!(refused.contains(says), "{values:?}: {refused}");
     }
     println!(
-        "figure 24: {count} sets of values render what they say, {} wrong ones are refused; a change of the policy changes the pod",
+        "figure 24: {count} sets of values render correctly, {} wrong sets are refused; a change of the policy changes the pod",
         refusals.len()
     );
     Ok(())

@@ -74,8 +74,8 @@ async fn the_api_server_judges_random_runs_as_the_reader_does() -> anyhow::Resul
         }
     }
     println!(
-        "figure 6: {RUNS_TO_APPLY} sent to the API server as dry runs: it accepts {accepted} and refuses {refused}, and reader and operator \
-         judge {} of them differently",
+        "figure 6: {RUNS_TO_APPLY} dry runs: the API server accepts {accepted} and refuses {refused}; Benchwright decides differently \
+         in {} cases",
         differences.len()
     );
     assert_eq!(differences.first(), None, "{} differ", differences.len());

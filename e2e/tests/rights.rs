@@ -104,8 +104,7 @@ async fn the_rights_granted_are_the_rights_used() -> anyhow::Result<()> {
     );
     let denied_leases: usize = used.values().map(|it| it.1).sum();
     println!(
-        "figure 20: {0} of {0} granted pairs of resource and verb are used, and no other; denied: {denied_leases} requests for the Lease \
-         during an uninstall",
+        "figure 20: all {0} granted rights are used, and no others; an uninstall has {denied_leases} denied requests for the Lease",
         granted.iter().filter(|it| !is_mark(&it.0)).count()
     );
     for (resource, verb) in &granted {

@@ -217,7 +217,7 @@ fn the_largest_run_costs_little_of_the_api_servers_budget() -> anyhow::Result<()
     let bytes = object.to_string().len();
     let definition = fs::metadata(tools::repository().join("charts/benchwright/files/benchmarkruns.yaml"))?.len();
     println!(
-        "figure 7: an update of the largest run, {bytes} bytes, costs {cost} of the {limit} of an object; the definition has {definition} bytes"
+        "figure 7: an update of the largest run ({bytes} bytes) costs {cost} of at most {limit} CEL units; the CRD has {definition} bytes"
     );
     // The API server takes objects of 1.5 MiB, and kubectl apply keeps a second copy in an annotation of at most 256 KiB.
     assert!(definition < 256 * 1024, "{definition} bytes");

@@ -254,7 +254,7 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
     }
     let text = metrics.text();
     let series = text.lines().filter(|it| !it.starts_with('#')).count();
-    println!("figure 26: {series} series with 10,000 runs and every label value, no name of a run");
+    println!("figure 26: {series} series for 10,000 runs and every label value, without names of runs");
     assert!(series <= 200, "{series} series:\n{text}");
     let labels: Vec<_> = text.split(['{', ',']).filter_map(|it| it.split_once("=\"").map(|(name, _)| name)).collect();
     for label in ["phase", "outcome", "reason", "verb", "resource", "le"] {

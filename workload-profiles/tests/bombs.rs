@@ -102,7 +102,7 @@ fn no_template_takes_endless_time_or_memory() {
         assert!(peak_memory() <= MAX_MEMORY_KIB, "{name}: {} KiB", peak_memory());
     }
     println!(
-        "figure 22: {0} of {0} templates end, the longest after {1} ms of CPU time, at a peak of {2} MiB of memory",
+        "figure 22: all {} templates end, each within {} ms of CPU time and {} MiB of memory",
         bombs.len(),
         longest / 1_000,
         peak_memory() / 1_024

@@ -333,7 +333,7 @@ async fn the_api_server_refuses_what_the_operator_refuses() -> anyhow::Result<()
         }
     }
     println!(
-        "figure 30: of {} runs and schedules the API server refuses {refused}, as the operator does, and accepts {allowed}",
+        "figure 30: {} runs and schedules: API server and operator both refuse {refused} and accept {allowed}",
         allowed + refused
     );
     Ok(())

@@ -118,7 +118,7 @@ fn assert_one_more_attempt(status: &BenchmarkRunStatus, events: &[String], cause
     assert_eq!(status.summary.as_ref().map(|it| it.requests), Some(2_007), "{status:?}");
     let retries: Vec<_> = events.iter().filter(|it| it.contains("another attempt follows")).collect();
     assert!(retries.len() == 1 && retries[0].contains("Disrupted") && retries[0].contains(cause), "{events:?}");
-    println!("figure 14: one more attempt, whose figures alone count: {cause}");
+    println!("figure 14: one retry, and only its figures count: {cause}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

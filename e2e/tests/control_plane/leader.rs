@@ -286,8 +286,8 @@ async fn assert_one_leader_at_a_time(purpose: &str, pairs: usize, strikes: usize
     takeovers.sort_by(f64::total_cmp);
     let [median, longest] = [takeovers.len() / 2, takeovers.len() - 1].map(|it| takeovers[it]);
     println!(
-        "figure 18: {purpose}: {} takeovers, median {median:.1} s, longest {longest:.1} s; {writes} writes of {created} runs, none by another than \
-         the leader; 0 runs lost or doubled",
+        "figure 18: {purpose}: {} takeovers, median {median:.1} s, longest {longest:.1} s; {writes} writes, all by the leader; \
+         0 of {created} runs lost or duplicated",
         takeovers.len()
     );
     Ok(())

@@ -83,9 +83,8 @@ async fn large_objects_of_a_tenant_cost_the_operator_nothing() -> anyhow::Result
         other.wait_for(&name, "a run that starts", SOON, |it| it.phase == Some(Phase::Starting)).await?;
         let (took, memory) = (began.elapsed(), operator.memory()?);
         println!(
-            "figure 27: beside {OBJECTS} runs and {OBJECTS} pods of a megabyte each: start {}: another namespace's pod after {:.1} s, \
-             at most {} MiB resident",
-            start + 1,
+            "figure 27: another namespace's pod starts beside {OBJECTS} runs and pods of 1 MB each: after {:.1} s, peak memory \
+             {} MiB",
             took.as_secs_f64(),
             memory.peak / 1024,
         );
@@ -172,7 +171,7 @@ async fn a_run_whose_status_cannot_be_written_delays_others_by_less_than_a_minut
         let written = hostile.status("unwritable").await?;
         anyhow::ensure!(written.phase.is_none(), "{cause:?}: a status was written: {written:?}");
         println!(
-            "figure 29: {cause:?}: a run of another namespace with the same target begins {:.1} s after its creation",
+            "figure 29: another namespace's run on the same target begins after: {cause:?} {:.1} s",
             began.elapsed().as_secs_f64()
         );
     }

@@ -125,8 +125,9 @@ async fn assert_cancelled_within(
         }
         assert!(cancelled.elapsed() < SOON, "neither run nor pod ended: {:?}", namespace.status("chat").await?);
     }
+    let answers = if arguments.is_empty() { "a normal" } else { "a stalled" };
     println!(
-        "figure 13: cancel: {cancel}, server {arguments:?}: last request after {:.1} s, end of the run after {:.1} s",
+        "figure 13: {cancel} with {answers} server: last request after {:.1} s, end of the run after {:.1} s",
         last_sent.as_secs_f64(),
         ended.as_secs_f64()
     );

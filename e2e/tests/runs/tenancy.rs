@@ -183,9 +183,7 @@ async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Resu
             assert!(refused.contains("request that right or remove the field"), "{refused}");
         }
     }
-    println!(
-        "figure 28: {cells} of {cells} pairs of user and reference: a run is refused where a pod of the same user is"
-    );
+    println!("figure 28: {cells} pairs of user and reference: a run is refused where the user's pod is refused");
     // As many references as a run can have: the cost of the questions stays within the API server's bounds.
     let most = files("{claim: {claimName: other}}") + "\nstorage: {pvc: {claimName: other}}";
     assert_eq!(refusal(&namespace, EDITOR, &most).await?, "");

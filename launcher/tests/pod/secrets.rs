@@ -45,7 +45,7 @@ fn a_token_and_an_authority_are_sent_or_used_and_written_nowhere() {
         assert_absent(&file.display().to_string(), &fs::read(file).unwrap());
     }
     println!(
-        "figure 23: a token and a CA have 0 hits in the output at level trace, {} files of results, termination message, cmdline and environ",
+        "figure 23: a token and a CA are absent from trace logs, {} result files, termination message, cmdline and environ",
         written.len()
     );
 }

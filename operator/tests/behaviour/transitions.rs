@@ -316,11 +316,7 @@ fn every_phase_with_every_event_has_its_outcome() {
     }
     assert_eq!(table.lines().count(), Phase::ALL.len() * EVENTS.len());
     let pairs = table.lines().count();
-    println!(
-        "figure 1: {} phases x {} events: {pairs} of {pairs} pairs have their outcome in a table",
-        Phase::ALL.len(),
-        EVENTS.len()
-    );
+    println!("figure 1: all {pairs} pairs of a phase and an event have a tested result");
     insta::assert_snapshot!(table);
 }
 

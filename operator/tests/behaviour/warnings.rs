@@ -246,7 +246,7 @@ fn the_end_of_each_failed_run_is_exactly_one_warning_with_its_own_text() {
     let pairs: BTreeSet<_> = ends.iter().map(|(reason, text)| (reason.name(), text)).collect();
     assert_eq!(texts.len(), pairs.len(), "{ends:#?}");
     println!(
-        "figure 26: the end of a run that fails is exactly one Warning, for each of {} reasons in {} runs",
+        "figure 26: a failed run has exactly one Warning, for each of {} reasons in {} runs",
         failing.len(),
         ends.len()
     );

@@ -162,7 +162,7 @@ async fn assert_another_tenant_is_not_delayed(trouble: Trouble) {
     let operator = Operator::with_a_thousand_pending_runs(trouble).await;
     let times = operator.transitions_of_another_tenant().await;
     println!(
-        "figure 26: a transition beside 1000 pending runs of another tenant, virtual time: {trouble:?}: p50 {:?}, p99 {:?}",
+        "figure 26: a transition beside 1000 pending runs of another tenant and a fault: {trouble:?} p50 {:?}, p99 {:?}",
         times[49], times[98]
     );
     assert!(times[98] <= Duration::from_secs(1), "{trouble:?}: {times:?}");

@@ -35,7 +35,7 @@ pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> any
     observer.wait(flags.active, SOON, |it| it.accepted.is_some()).await?;
     let burst = format!("{} runs at once beside them", flags.active);
     let accepted = flags.active as f64 / began.elapsed().as_secs_f64();
-    figures.add(&format!("{burst}: accepted a second"), accepted, "");
+    figures.add(&format!("{burst}: accepted per second"), accepted, "");
     observer.wait(flags.active, SOON, |it| it.running.is_some()).await?;
     figures.add(&format!("{burst}: all measure after"), began.elapsed().as_secs_f64(), "s");
     steady_since(&operator).await?;
@@ -46,9 +46,9 @@ pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> any
     figures.add_at_most(&format!("{what}: peak"), mib(memory.peak), "MiB", 160.0);
     let look = idle::look(&bench.plane, &operator, flags.idle_seconds, copies::NAMESPACE).await?;
     figures.add_at_most(&format!("{what}: idle CPU"), look.cpu, "cores", 0.02);
-    figures.add_at_most(&format!("{what}: requests a minute for finished runs"), look.for_quiet, "", 0.0);
-    figures.add(&format!("{what}: requests a minute of the watches"), look.of_watches, "");
-    figures.add(&format!("{what}: other requests a minute"), look.others, "");
+    figures.add_at_most(&format!("{what}: requests per minute for finished runs"), look.for_quiet, "", 0.0);
+    figures.add(&format!("{what}: requests per minute of the watches"), look.of_watches, "");
+    figures.add(&format!("{what}: other requests per minute"), look.others, "");
 
     operator.kill().await?;
     let (operator, steady) = bench.start_steady().await?;
@@ -99,8 +99,8 @@ async fn time_runs(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyho
         }
     }
     let a_run = |count: i32| f64::from(count) / flags.timed as f64;
-    figures.add("reads of the API server a run", a_run(reads), "");
-    figures.add_at_most("writes to the API server a run", a_run(writes), "", 12.0);
+    figures.add("reads of the API server per run", a_run(reads), "");
+    figures.add_at_most("writes to the API server per run", a_run(writes), "", 12.0);
     figures.add("of these, to its status", a_run(statuses), "");
     Ok(())
 }

@@ -33,9 +33,9 @@ pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> any
     let created = began.elapsed().as_secs_f64();
     wait_for_phase(&operator, "Suspended", count, SOON).await?;
     let what = format!("{count} suspended runs");
-    figures.add(&format!("{what}: created a second"), count as f64 / created, "");
+    figures.add(&format!("{what}: created per second"), count as f64 / created, "");
     figures.add_at_least(
-        &format!("{what}: accepted a second"),
+        &format!("{what}: accepted per second"),
         count as f64 / began.elapsed().as_secs_f64(),
         "",
         100.0,
@@ -44,7 +44,7 @@ pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> any
     figures.add_at_most(&format!("{what}: resident"), mib(operator.memory()?.resident), "MiB", 30.0);
     let look = idle::look(&bench.plane, &operator, flags.idle_seconds / 2, namespace).await?;
     figures.add_at_most(&format!("{what}: idle CPU"), look.cpu, "cores", 0.02);
-    figures.add_at_most(&format!("{what}: requests a minute for them"), look.for_quiet, "", 0.0);
+    figures.add_at_most(&format!("{what}: requests per minute for them"), look.for_quiet, "", 0.0);
     operator.kill().await?;
     let (operator, steady) = bench.start_steady().await?;
     figures.add(&format!("{what}: restart to steady"), steady.as_secs_f64(), "s");

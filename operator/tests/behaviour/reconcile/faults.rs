@@ -79,7 +79,7 @@ async fn check_every_request(figure: u32, what: &str, troubles: &[Trouble]) -> a
         let failed: Vec<_> = played.iter().filter_map(|it| it.as_ref().err().map(|it| format!("{it:#}"))).collect();
         let duplicates: usize = played.iter().flatten().sum();
         println!(
-            "figure {figure}: {} of {count} runs end as without a fault, {what} each of {} requests (story {story:?}); \
+            "figure {figure}: {} of {count} runs ({story:?}) end as without a fault, with {what} each of {} requests; \
              {duplicates} duplicate Jobs",
             count - failed.len(),
             whole.1.len()
@@ -91,19 +91,19 @@ async fn check_every_request(figure: u32, what: &str, troubles: &[Trouble]) -> a
 
 #[tokio::test]
 async fn an_operator_that_is_killed_at_any_request_comes_to_the_same_end() -> anyhow::Result<()> {
-    check_every_request(2, "killed before and after", &[Trouble::KilledBefore, Trouble::KilledAfter]).await
+    check_every_request(2, "a kill before or after", &[Trouble::KilledBefore, Trouble::KilledAfter]).await
 }
 
 #[tokio::test]
 async fn a_request_that_is_refused_once_changes_no_end() -> anyhow::Result<()> {
     let troubles = [403, 404, 409, 429, 500, 503].map(Trouble::Status);
-    check_every_request(3, "answered once by 403, 404, 409, 429, 500 and 503 at", &troubles).await
+    check_every_request(3, "status 403, 404, 409, 429, 500 or 503 at", &troubles).await
 }
 
 #[tokio::test]
 async fn a_network_that_fails_once_changes_no_end() -> anyhow::Result<()> {
     use Trouble::*;
     let troubles = [Reset, AnswerLost, HalfAnswer, Silence, SlowAnswer];
-    let what = "with a reset, a lost answer, half an answer, silence and an answer in parts at";
+    let what = "a reset, a lost, halved or divided answer, or silence at";
     check_every_request(3, what, &troubles).await
 }

@@ -64,7 +64,7 @@ fn every_thread_names_a_test_that_exists() {
     let unknown: Vec<_> = rows.values().flatten().filter(|it| !tests.contains(*it)).collect();
     assert_eq!(unknown, Vec::<&String>::new(), "tests that threads.md names and that do not exist");
     println!(
-        "figure 5: {covered} threads have a test, {} are about features that are not here: see [Threads](#threads)",
+        "figure 5: {covered} problems have a test; {} are in features that Benchwright lacks: see [Threads](#threads)",
         rows.len() - covered
     );
 }

@@ -149,7 +149,7 @@ async fn no_url_leads_a_launcher_in_a_cluster_to_a_blocked_address() {
     // The other hosts are names that do not exist.
     assert!(by_address >= 25 && by_address + by_form + 3 >= all, "{by_address} {by_form}");
     println!(
-        "figure 22: {all} of {all} URLs lead to no connection: {by_address} by their address, {by_form} by their form"
+        "figure 22: all {all} URLs lead to no connection, {by_address} by their address and {by_form} by their form"
     );
     assert_eq!(connections.load(Ordering::SeqCst), 0);
 }
