@@ -72,10 +72,13 @@ impl<'a> Document<'a> {
         let day = self.measured_at.strftime("%Y-%m-%d");
         let mut text = format!(
             "# Performance\n\n\
-             Made by `{}`; edit nothing here. `make performance` writes all of docs/performance.md anew.\n\n\
-             benchwright {version} ({build}), {day}, {cpu}, {cores} cores, Linux {kernel}. Medians of {} and their\n\
-             spread. In each run both sides of a comparison ran {} in turn, and the value of the run is their mean; other\n\
-             loads ran once. Of several starts and reports the median counts.\n",
+             This page shows what the launcher itself costs, and how exactly it measures. Use it to decide whether the launcher can\n\
+             distort the figures of a run. Do not edit it: `make performance` writes the whole page by\n\
+             `{}`.\n\n\
+             benchwright {version} ({build}), {day}, {cpu}, {cores} cores, Linux {kernel}.\n\
+             Each figure is the median of {}, with the spread between the runs. In a run, both sides of a comparison take\n\
+             turns {}, and the value of the run is their mean. Other loads run once per run. Starts and reports\n\
+             are measured several times per run, and the median counts.\n",
             self.settings.command(),
             times(self.settings.runs, "run"),
             times(self.settings.repeats, "time"),
@@ -90,9 +93,10 @@ impl<'a> Document<'a> {
             text.push_str("\n**The loads were too small for these figures to count (`--quick`).**\n");
         }
         text.push_str(HOW);
-        text.push_str("\n## What is asked\n\nFigures with a floor or an aim.\n\n");
+        text.push_str("\n## Figures with a floor or an aim\n\n");
+        text.push_str(ASKED);
         self.table(&mut text, true);
-        text.push_str("\n## What limits, and what it costs\n\n");
+        text.push_str("\n## Other figures\n\n");
         text.push_str(LIMITS);
         self.table(&mut text, false);
         if !self.notes.is_empty() {
@@ -115,16 +119,22 @@ impl<'a> Document<'a> {
 }
 
 const HOW: &str = "
-The launcher's own engine and a bare client (hyper and tokio: connect, post, read frames, stamp each) take turns on a server
-of this bench, which answers at once or at an exact pace from one thread. Server and client are processes of their own on
-one machine and each keeps to a core of its own where that is possible, so that CPU time and memory are the client's alone and
-both see one monotonic clock. The server notes the arrival of each request and the moment before it sends each token; errors
-are what the client saw minus that, matched request by request and token by token, the first wave of requests included.
+The launcher's engine is compared with a bare client (hyper and tokio), which only connects, posts, reads frames and
+records their times. Both take turns on a server of this bench, which answers immediately or at an exact pace from one
+thread. Client and server are separate processes on one machine, each on a core of its own where that is possible. CPU
+time and memory are the client's alone. Both processes read one monotonic clock: an error is the client's time minus the
+server's, per request and per token.
+";
+
+const ASKED: &str = "\
+A value beyond its floor is a defect; an aim is a goal. \"share of them held\" is the share of the asked tokens/s that
+arrived. \"A, of that with B\" is A divided by B.
+
 ";
 
 const LIMITS: &str = "\
-What the bare client shows is the machine's part: its wake-ups, and the server's when all streams are due at once. The server's
-lateness tells how well it kept the pace that was asked.
+The figures of the bare client show the machine's own part, such as wake-ups. \"server behind its pace\" shows how late
+the server sent its tokens.
 
 ";
 
